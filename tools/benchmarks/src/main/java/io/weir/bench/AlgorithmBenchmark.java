@@ -43,9 +43,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Each algorithm with one policy and with three, over 10,000 clients with 1,024 calls under way:
- * decisions a second, Redis' CPU for each, and its memory for each client. Beside bucket4j, and
- * npm's rate-limiter-flexible if Node is there. In rounds, so that all meet the same machine.
+ * Measures each algorithm with one policy and with three, with 10,000 clients and 1,024 calls in
+ * progress. Prints decisions per second, Redis' CPU per decision, and its memory per client. Also
+ * measures bucket4j, and npm's rate-limiter-flexible if Node is installed. Rounds alternate, so
+ * that all measurements have the same conditions.
  */
 final class AlgorithmBenchmark {
   private static final int ROUNDS = 3;
@@ -135,7 +136,7 @@ final class AlgorithmBenchmark {
         CacheFailureMode.OPEN);
   }
 
-  /** Each call takes a slot and releases it, in two calls of Redis. */
+  /** Creates a contender whose calls take and release a slot, in two calls of Redis. */
   private static Contender slots(RedisDecisionCache cache) {
     ConcurrencyLimit limit = new ConcurrencyLimit(ConcurrencyLimit.MAX_SLOTS, 60_000_000);
     PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, List.of(policy("p", limit))));

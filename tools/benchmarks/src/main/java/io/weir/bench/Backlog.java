@@ -19,7 +19,10 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
-/** One node's batches, in windows that end in the past so that the last heartbeat closes all. */
+/**
+ * Writes batches of one node, in windows that have ended, so that the last heartbeat closes all
+ * windows.
+ */
 final class Backlog {
   static final int LINES_A_BATCH = 500;
   static final int CLIENTS = 1_000;
@@ -38,10 +41,10 @@ final class Backlog {
   private long windowStart;
 
   /**
-   * A backlog of nothing yet.
+   * Creates an empty backlog.
    *
-   * @param windows in which each {@link #write} spreads its calls
-   * @param callersIdEvery every how many calls one has an id of its caller; 0 means none
+   * @param windows number of windows over which each {@link #write} spreads its calls
+   * @param callersIdEvery number of calls per call with an id of its caller; 0 for no such calls
    */
   Backlog(String bootstrapServers, int windows, int callersIdEvery) {
     this.bootstrapServers = bootstrapServers;
@@ -83,7 +86,7 @@ final class Backlog {
     }
   }
 
-  /** Start of the window behind the last one written. */
+  /** Returns the start of the window after the last written window. */
   long windowStartEpochMillis() {
     return windowStart;
   }
@@ -122,7 +125,7 @@ final class Backlog {
     return BatchLines.encode(calls);
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // the callback is told of every failure
+  @SuppressWarnings("FutureReturnValueIgnored") // the callback receives every failure
   private void send(KafkaProducer<byte[], byte[]> producer, byte[] value) {
     int count = new BatchLines().find(value);
     if (count > 0) {

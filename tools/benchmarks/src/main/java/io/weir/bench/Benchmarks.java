@@ -13,8 +13,8 @@ import java.util.stream.Stream;
 /**
  * Runs benchmarks by name: {@code cache}, {@code algorithms}, {@code cluster}, {@code check},
  * {@code interfaces}, {@code meter}, {@code heal}, {@code overload}, {@code open-overload}, {@code
- * verify}, {@code replay}, {@code watermark}; all without a name. Or draws a recording: {@code
- * flame RECORDING SVG}.
+ * verify}, {@code replay}, {@code watermark}. Without a name, it runs all. With {@code flame
+ * RECORDING SVG}, it draws a recording.
  */
 public final class Benchmarks {
   private static final Duration WARM_UP = Duration.ofSeconds(8);
@@ -25,7 +25,7 @@ public final class Benchmarks {
 
   private Benchmarks() {}
 
-  /** Runs them and prints what they measured. */
+  /** Runs benchmarks and prints the results. */
   public static void main(String[] arguments) throws Exception {
     List<String> names =
         arguments.length == 0

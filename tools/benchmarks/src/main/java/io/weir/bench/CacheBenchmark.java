@@ -29,13 +29,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Decisions a second through the cache port, for Weir and for bucket4j over the same redis-server
- * with the same policy, and Redis' own speed for the bare script of one check.
+ * Measures decisions per second of {@code DecisionCache} and of bucket4j with the same redis-server
+ * and policy, and the speed of Redis for a minimal script.
  */
 final class CacheBenchmark {
   private static final int CALLERS = 64;
 
-  /** As many calls as redis-benchmark has under way with 64 connections and a pipeline of 16. */
+  /**
+   * Number of calls in progress, equal to redis-benchmark with 64 connections and a pipeline of 16.
+   */
   private static final int IN_FLIGHT = 1_024;
 
   private static final int KEYS = 10_000;
@@ -134,7 +136,7 @@ final class CacheBenchmark {
     return checks;
   }
 
-  /** Calls of which each is limited by its client, its endpoint, and together with all others. */
+  /** Returns checks with three buckets: of the client, of the endpoint, and of all calls. */
   private static List<Check> layers() {
     List<Check> checks = new ArrayList<>();
     for (int i = 0; i < KEYS; i++) {
@@ -151,7 +153,7 @@ final class CacheBenchmark {
     return List.of("client-" + client, "endpoint-" + client % 10, "all");
   }
 
-  /** One measured run over the port, which counts the calls that the cache did not decide. */
+  /** A measured run of the cache, which counts the calls that the cache did not decide. */
   private interface PortRun {
     Callers.Result over(RedisDecisionCache cache, LongAdder undecided) throws InterruptedException;
   }
@@ -186,7 +188,10 @@ final class CacheBenchmark {
                         .tryConsumeAndReturnRemaining(1)));
   }
 
-  /** Of three buckets, one after the other, as bucket4j has no operation over several. */
+  /**
+   * Takes from three buckets one after another, because bucket4j has no operation for several
+   * buckets.
+   */
   private Callers.Result bucket4jLayers(RedisServer redis) throws InterruptedException {
     return overBucket4j(
         redis,
@@ -227,7 +232,7 @@ final class CacheBenchmark {
                         .tryConsumeAndReturnRemaining(1)));
   }
 
-  /** One measured run over a manager of buckets. */
+  /** A measured run of bucket4j. */
   private interface RivalRun {
     Callers.Result over(ProxyManager<String> manager) throws InterruptedException;
   }
@@ -243,7 +248,10 @@ final class CacheBenchmark {
     }
   }
 
-  /** Redis' own ceiling: a script that does the least a bucket needs, by redis-benchmark. */
+  /**
+   * Measures the maximum of Redis with redis-benchmark, by a script with the minimum that a bucket
+   * needs.
+   */
   private void bareScript(RedisServer redis) throws IOException, InterruptedException {
     Path script = Files.createTempFile("weir-bare", ".lua");
     Files.writeString(

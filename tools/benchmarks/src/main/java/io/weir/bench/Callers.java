@@ -10,7 +10,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import org.HdrHistogram.Histogram;
 
-/** Concurrent callers that each call again as soon as they are answered (a closed loop). */
+/** Concurrent callers in a closed loop: each sends the next call after the response. */
 final class Callers {
   private static final long HIGHEST_NANOS = 60_000_000_000L;
   private static final int FIRST_WITH_VIRTUAL_THREADS = 21;
@@ -22,7 +22,7 @@ final class Callers {
     void on(int key);
   }
 
-  /** What a run measured. */
+  /** The result of a run. */
   record Result(String name, double callsPerSecond, long p50Micros, long p99Micros) {
     static Result of(String name, Histogram nanos, Duration length) {
       return new Result(
@@ -40,7 +40,7 @@ final class Callers {
     }
   }
 
-  /** Calls for a warm-up, then for a measured while, from {@code callers} threads. */
+  /** Calls from {@code callers} threads, first for a warm-up and then for the measurement. */
   static Result run(String name, int callers, int keys, Duration warmUp, Duration length, Call call)
       throws InterruptedException {
     ThreadFactory threads = threads();
@@ -75,7 +75,7 @@ final class Callers {
     }
   }
 
-  /** Virtual threads where the JVM has them, platform threads elsewhere. */
+  /** Returns virtual threads if the JVM has them, otherwise platform threads. */
   private static ThreadFactory threads() {
     if (Runtime.version().feature() < FIRST_WITH_VIRTUAL_THREADS) {
       return Executors.defaultThreadFactory();

@@ -18,22 +18,22 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /**
- * {@code POST /v1/check} with a decision by Redis and the event journaled, against an empty Javalin
- * route that reads nothing, both by wrk from this machine. Each server is a process of its own. The
- * rounds of both are interleaved, and beside each rate stands the processor time of each process
- * per call: on a machine with other work rates vary, processor time hardly does.
+ * Measures {@code POST /v1/check}, with a decision by Redis and a journaled record, and an empty
+ * Javalin route, both with wrk on this machine. Each server is a separate process. The rounds
+ * alternate. Each rate has the processor time per call of each process, which varies less than the
+ * rate on a busy machine.
  */
 final class CheckBenchmark {
   private static final int CLIENTS = 10_000;
   private static final int BATCH = 100;
 
-  /** Clients that are over their limits. */
+  /** Number of clients that are over their limits. */
   private static final int SPENT_CLIENTS = 100;
 
-  /** Clients whose buckets are leased from. */
+  /** Number of clients with leases. */
   private static final int HOT_CLIENTS = 10;
 
-  /** Calls a second of callers that do not wait for one another. */
+  /** Calls per second in the open loop. */
   private static final int OPEN_RATE = 5_000;
 
   private static final int OPEN_CONNECTIONS = 64;
@@ -105,7 +105,7 @@ final class CheckBenchmark {
     }
   }
 
-  /** Measures latencies at a fixed rate, whatever becomes of the calls before. */
+  /** Measures latencies at a fixed rate (open loop). */
   private void open(MeasuredServer empty, MeasuredServer node)
       throws IOException, InterruptedException {
     for (int round = 0; round < ROUNDS; round++) {
@@ -169,7 +169,7 @@ final class CheckBenchmark {
     return values.stream().sorted().toList().get(values.size() / 2);
   }
 
-  /** Writes a script of wrk that sends checks of many clients, or batches of them. */
+  /** Writes a script for wrk that sends checks of many clients, or batches of checks. */
   static Path script(Path folder, String name, String path, String endpoint, int clients, int calls)
       throws IOException {
     Path script = folder.resolve(name + ".lua");

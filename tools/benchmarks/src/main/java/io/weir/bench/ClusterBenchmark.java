@@ -25,9 +25,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The same calls over one server and over a cluster of three: of one bucket, and of three that lie
- * on different servers, all or none. All servers share the machine, so what tells is the CPU of a
- * call.
+ * Measures the same calls with one server and with a cluster of three servers. Calls have one
+ * bucket, or three buckets on different servers. All servers share the machine, so the relevant
+ * figure is the CPU per call.
  */
 final class ClusterBenchmark {
   private static final int PRIMARIES = 3;

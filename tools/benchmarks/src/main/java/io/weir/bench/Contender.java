@@ -10,11 +10,11 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntFunction;
 
 /**
- * One way of deciding, which is measured round by round beside others.
+ * An implementation of decisions, which is measured in rounds that alternate with others.
  *
- * @param name for display
- * @param keys the pattern of its keys in Redis
- * @param take takes one token of the client with a number, and tells whether it was allowed
+ * @param name name in the output
+ * @param keys pattern of the keys in Redis
+ * @param take takes one token of the client with a number, and returns whether the call is allowed
  */
 record Contender(String name, String keys, IntFunction<CompletionStage<Boolean>> take) {
   static final int IN_FLIGHT = 1_024;
@@ -23,7 +23,7 @@ record Contender(String name, String keys, IntFunction<CompletionStage<Boolean>>
   static final Duration LENGTH = Duration.ofSeconds(4);
 
   /**
-   * Measures a round over empty servers, and prints a line.
+   * Measures a round with empty servers, and prints a line.
    *
    * @param servers all servers that decide
    * @throws IllegalStateException if a call was refused or not decided

@@ -9,8 +9,8 @@ import java.net.http.HttpResponse;
 import java.util.List;
 
 /**
- * Ends a benchmark as failed when a node decided a call without the cache: then its figures are
- * those of another system.
+ * Fails a benchmark if a node decided a call without the cache, because its figures are then
+ * invalid.
  */
 final class DecidedByCache {
   private static final List<String> WITHOUT_CACHE = List.of("fail-open", "fail-closed", "local");
@@ -18,9 +18,9 @@ final class DecidedByCache {
   private DecidedByCache() {}
 
   /**
-   * Asks a node's metrics.
+   * Reads a node's metrics.
    *
-   * @throws IllegalStateException when a call was decided without the cache
+   * @throws IllegalStateException if a call was decided without the cache
    */
   static void require(String nodeUrl) throws IOException, InterruptedException {
     HttpRequest request = HttpRequest.newBuilder(URI.create(nodeUrl + "/metrics")).build();

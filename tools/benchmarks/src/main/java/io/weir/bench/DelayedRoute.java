@@ -15,8 +15,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A way to a port of this machine on which every byte takes a while, in each direction half of a
- * round trip, as on a long line of any width.
+ * A relay to a port of this machine that delays every byte by half of a round trip in each
+ * direction, without a limit on the bandwidth.
  */
 final class DelayedRoute implements AutoCloseable {
   private static final int BUFFER_BYTES = 64 * 1024;
@@ -26,11 +26,11 @@ final class DelayedRoute implements AutoCloseable {
   private final long delayNanos;
   private final Queue<Socket> sockets = new ConcurrentLinkedQueue<>();
 
-  /** Bytes, and when they are due; none at the end. */
+  /** Bytes with the time of their delivery. An empty chunk ends the stream. */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Chunk(byte[] bytes, long dueNanos) {}
 
-  /** The port to go to. */
+  /** Returns the port of the relay. */
   int port() {
     return listener.getLocalPort();
   }
@@ -79,7 +79,7 @@ final class DelayedRoute implements AutoCloseable {
         underWay.add(new Chunk(Arrays.copyOf(buffer, count), System.nanoTime() + delayNanos));
       }
     } catch (IOException broken) {
-      // ends like a connection that was closed
+      // ends like a closed connection
     }
     underWay.add(new Chunk(new byte[0], System.nanoTime() + delayNanos));
   }
@@ -92,7 +92,7 @@ final class DelayedRoute implements AutoCloseable {
         out.write(chunk.bytes);
       }
     } catch (IOException broken) {
-      // the reader of the other direction ends, too
+      // the reader of the other direction also ends
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }

@@ -17,9 +17,9 @@ import jdk.jfr.consumer.RecordingFile;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A flame graph of a recording of Java Flight Recorder, as an SVG: a box is a method, as wide as
- * its share of the samples, on top of the box of its caller; at the bottom the threads, by name.
- * Threads that wait, and boxes of less than a share, are left out.
+ * Draws a flame graph of a Java Flight Recorder recording as an SVG. A box is a method. Its width
+ * is its share of the samples, and it is above the box of its caller. The boxes at the bottom are
+ * threads, by name. Waiting threads and boxes with a small share are omitted.
  *
  * @see <a href="https://doi.org/10.1145/2909476">Gregg, The Flame Graph, CACM 59 (2016)</a>
  */
@@ -27,7 +27,7 @@ final class FlameGraph {
   private static final Set<String> SAMPLES =
       Set.of("jdk.ExecutionSample", "jdk.NativeMethodSample");
 
-  /** Methods in which a thread waits for something outside the process. */
+  /** Methods in which a thread waits for an event outside the process. */
   private static final Set<String> WAITING =
       Set.of("sun.nio.ch.EPoll.wait", "java.io.FileInputStream.readBytes");
 
@@ -55,7 +55,7 @@ final class FlameGraph {
   /**
    * Draws a recording.
    *
-   * @param arguments the recording, and the file to write
+   * @param arguments the recording and the output file
    */
   static void draw(List<String> arguments, PrintStream out) throws IOException {
     if (arguments.size() != 2) {
@@ -97,7 +97,7 @@ final class FlameGraph {
     }
   }
 
-  /** The class and the method, without the numbers of hidden classes. */
+  /** Returns the class and method, without the numbers of hidden classes. */
   private static String name(RecordedFrame frame) {
     String type = frame.getMethod().getType().getName().replaceAll("[./]0x[0-9a-f]+", "");
     return type + "." + frame.getMethod().getName();

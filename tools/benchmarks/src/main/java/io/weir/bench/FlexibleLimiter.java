@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 
-/** npm's rate-limiter-flexible over the same redis-server, in a process of Node. */
+/** npm's rate-limiter-flexible with the same redis-server, in a process of Node. */
 final class FlexibleLimiter {
   private static final String SCRIPT = "rate-limiter-flexible.cjs";
   private static final List<String> PACKAGES =
@@ -19,7 +19,7 @@ final class FlexibleLimiter {
 
   private FlexibleLimiter() {}
 
-  /** Measures it and prints one line; or says that Node or npm is not on PATH. */
+  /** Measures the limiter and prints one line, or the reason if Node or npm is not on PATH. */
   static void run(Path folder, int port, int keys, int inFlight, PrintStream out)
       throws IOException, InterruptedException {
     Path node = folder.resolve("node");
@@ -46,9 +46,9 @@ final class FlexibleLimiter {
   }
 
   /**
-   * Installs its packages into a folder that does not exist yet.
+   * Installs the npm packages into a folder that does not exist yet.
    *
-   * @throws IOException if npm is not on PATH, or cannot do so
+   * @throws IOException if npm is not on PATH or fails
    */
   static void install(Path folder) throws IOException, InterruptedException {
     Files.createDirectories(folder);

@@ -16,8 +16,8 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
 /**
- * FLUSHALL in the middle of a load: how many tokens a limiter gives away that a limiter which never
- * forgets would not have given. The same script for Weir and for bucket4j.
+ * Measures FLUSHALL under load: the number of tokens that a limiter admits beyond a limiter without
+ * loss. The script is the same for Weir and bucket4j.
  */
 final class FlushComparison {
   private static final int CLIENTS = 1_000;
@@ -38,7 +38,7 @@ final class FlushComparison {
     this.out = out;
   }
 
-  /** Whether a limiter admits a call. */
+  /** Returns whether a limiter admits a call. */
   private interface Limiter {
     boolean admits(int client);
   }

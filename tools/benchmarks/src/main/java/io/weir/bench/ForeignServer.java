@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
-/** A limiter of others that serves HTTP, as a process of its own. */
+/** Another product's limiter with an HTTP server, in a separate process. */
 final class ForeignServer implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final long LOOK_NANOS = 20_000_000;
@@ -36,8 +36,8 @@ final class ForeignServer implements AutoCloseable {
   /**
    * Starts nginx with one worker.
    *
-   * @param http what stands in its block of HTTP, beside the server's port, {@code {port}}
-   * @throws IOException if it is not installed, or does not start
+   * @param http content of the http block, with {@code {port}} for the server's port
+   * @throws IOException if nginx is not installed or does not start
    */
   static ForeignServer nginx(Path folder, String http) throws IOException, InterruptedException {
     Files.createDirectories(folder);
@@ -141,7 +141,7 @@ final class ForeignServer implements AutoCloseable {
     return "127.0.0.1:" + port;
   }
 
-  /** Returns the processor time that the process and its children have taken since their start. */
+  /** Returns the processor time of the process and its children since their start. */
   long cpuNanos() {
     return Stream.concat(Stream.of(process.toHandle()), process.descendants())
         .mapToLong(MeasuredServer::cpuNanos)

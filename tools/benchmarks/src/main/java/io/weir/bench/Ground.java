@@ -20,7 +20,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A broker with Weir's topics, and Redis where nodes are started, on free ports of this machine.
+ * A broker with Weir's topics, and a Redis for nodes, on free ports of this machine.
  */
 final class Ground implements AutoCloseable {
   private final Path folder;
@@ -77,7 +77,7 @@ final class Ground implements AutoCloseable {
     return folder.resolve("policies.yml");
   }
 
-  /** Starts a node over a journal of its own. */
+  /** Starts a node with its own journal. */
   Ingest node(String name, Map<String, String> settings) {
     Map<String, String> variables = variables(name);
     variables.put("WEIR_STOP_DELAY", "PT0S");
@@ -90,7 +90,7 @@ final class Ground implements AutoCloseable {
     return Ingest.start(IngestConfig.of(variables));
   }
 
-  /** Starts an aggregator over stores of its own. */
+  /** Starts an aggregator with its own stores. */
   Aggregator aggregator(Map<String, String> settings)
       throws IOException, InterruptedException, AggregatorStartException {
     Map<String, String> variables = variables("aggregator");

@@ -16,8 +16,8 @@ import org.HdrHistogram.Histogram;
 import org.HdrHistogram.Recorder;
 
 /**
- * Loads Envoy's rate limit service over one HTTP/2 connection, as an Envoy does, with a number of
- * calls under way, each followed by the next one.
+ * Loads Envoy's rate limit service over one HTTP/2 connection, like Envoy, with a constant number
+ * of calls in progress.
  */
 final class GrpcLoad {
   private static final int CLIENTS = 10_000;
@@ -32,14 +32,14 @@ final class GrpcLoad {
   }
 
   /**
-   * What was measured.
+   * The result of a measurement.
    *
-   * @param latencies in nanoseconds
-   * @param failed calls that were answered with an error, or as over their limit
+   * @param latencies latencies in nanoseconds
+   * @param failed number of calls with an error or over their limit
    */
   record Figures(long calls, double seconds, Histogram latencies, long failed) {}
 
-  /** Loads the service for some time. */
+  /** Loads the service for the given time. */
   Figures run(Duration length) throws InterruptedException {
     ManagedChannel channel =
         NettyChannelBuilder.forAddress("127.0.0.1", port).usePlaintext().directExecutor().build();

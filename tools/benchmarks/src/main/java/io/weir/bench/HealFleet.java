@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A broker, Redis, an aggregator and two ingest nodes; all but Redis in this JVM. */
+/** A broker, Redis, an aggregator and two ingest nodes. All except Redis run in this JVM. */
 final class HealFleet implements AutoCloseable {
   private static final int NODES = 2;
   private static final int PARTITIONS = 4;
@@ -59,7 +59,7 @@ final class HealFleet implements AutoCloseable {
     return ground.redisUri();
   }
 
-  /** Where the check API of each node is. */
+  /** Returns the address of the check API of each node. */
   List<String> nodeUrls() {
     return nodes.stream().map(node -> "http://127.0.0.1:" + node.httpPort()).toList();
   }

@@ -20,9 +20,9 @@ import java.util.concurrent.locks.LockSupport;
 import org.HdrHistogram.Histogram;
 
 /**
- * How long a bucket stays wrong: single buckets are deleted one after another while their clients
- * go on calling. Measured by Redis' clock, from the first decision of the new epoch (which is the
- * epoch's own name) until a version of a correction stands in the bucket.
+ * Measures how long a bucket stays wrong. It deletes single buckets one after another while clients
+ * continue to call. The delay is by Redis' clock, from the first decision of the new epoch until
+ * the bucket has the version of a correction.
  */
 final class HealingDelay {
   private static final int CLIENTS = 50;
@@ -130,7 +130,7 @@ final class HealingDelay {
 
   private boolean isHealed(byte[] state, long deletedAtMicros, long nowMicros) {
     if (state[0] != CORRECTED_FORM) {
-      return false; // no correction has touched it
+      return false; // no correction has been applied
     }
     ByteBuffer fields = ByteBuffer.wrap(state).order(ByteOrder.LITTLE_ENDIAN);
     long epochMicros = fields.getLong(EPOCH_OFFSET);

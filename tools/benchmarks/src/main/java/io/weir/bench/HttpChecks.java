@@ -9,7 +9,7 @@ import java.net.http.HttpResponse;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Checks over HTTP, each at the next node. Safe for threads. */
+/** Sends checks over HTTP, each to the next node. Thread-safe. */
 final class HttpChecks {
   private static final int ALLOWED = 200;
   private static final int DENIED = 429;
@@ -23,7 +23,7 @@ final class HttpChecks {
     this.nodeUrls = List.copyOf(nodeUrls);
   }
 
-  /** Whether the call of {@code client-<number>} is allowed. */
+  /** Returns whether the call of {@code client-<number>} is allowed. */
   boolean isAllowed(int client, long cost) {
     String node = nodeUrls.get(Math.floorMod(next.getAndIncrement(), nodeUrls.size()));
     try {

@@ -4,8 +4,8 @@ package io.weir.bench;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Token buckets that never forget, asked in the same moments as a real limiter: what the real one
- * admits beyond them is given away. Safe for threads.
+ * Token buckets without loss, queried at the same times as a real limiter. Tokens that the real
+ * limiter admits beyond them are given away. Thread-safe.
  */
 final class IdealLimiter {
   private final double capacityTokens;
@@ -29,7 +29,7 @@ final class IdealLimiter {
     }
   }
 
-  /** Compares one decision with the ideal one. */
+  /** Compares a decision with the decision of the ideal limiter. */
   void compare(int client, long cost, boolean admitted) {
     boolean ideal = take(client, (double) cost);
     if (ideal != admitted) {
@@ -52,17 +52,20 @@ final class IdealLimiter {
     }
   }
 
-  /** Tokens admitted until now, less those the ideal would have admitted; of all clients. */
+  /**
+   * Returns the tokens admitted so far, minus the tokens that the ideal limiter admits, for all
+   * clients.
+   */
   long surplusTokens() {
     return surplusTokens.get();
   }
 
-  /** The greatest surplus since the mark was set. */
+  /** Returns the greatest surplus since the mark was set. */
   long peakTokens() {
     return peakTokens.get();
   }
 
-  /** Lets the peak begin anew. */
+  /** Sets the mark from which the greatest surplus is measured. */
   void markPeak() {
     peakTokens.set(surplusTokens.get());
   }

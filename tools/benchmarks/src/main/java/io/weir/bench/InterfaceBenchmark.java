@@ -20,10 +20,10 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /**
- * Each way to ask Weir, beside limiters that people use instead: nginx' {@code limit_req}, a stick
- * table of HAProxy (both in the memory of one process, and forgotten with it), and
- * rate-limiter-flexible over the same kind of Redis. Rounds are interleaved; each server is a
- * process of its own, and beside each rate stands the processor time of each process a call.
+ * Measures each interface of Weir, and other limiters: nginx' {@code limit_req}, a stick table of
+ * HAProxy (both in the memory of one process), and rate-limiter-flexible with the same kind of
+ * Redis. Rounds alternate, and each server is a separate process. Each rate has the processor time
+ * per call of each process.
  */
 final class InterfaceBenchmark {
   private static final Duration WARM_UP = Duration.ofSeconds(6);

@@ -35,8 +35,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Decisions of the gate a second, policies matched and the call's event made, of a few hot clients
- * whose buckets are leased from. Nothing is recorded.
+ * Measures decisions per second of the gate for a few hot clients with leases, including the match
+ * of policies and the creation of the record. Calls are not recorded.
  */
 final class LeasedDecisions {
   private static final int CALLERS = 2;
@@ -47,7 +47,7 @@ final class LeasedDecisions {
 
   private LeasedDecisions() {}
 
-  /** Keeps nothing, at once. */
+  /** A log that records no call. */
   private static final class NoLog implements CallLog, Ticket {
     private static final Recorded DROPPED = new Recorded.Dropped();
 

@@ -11,14 +11,14 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 
 /**
- * One connection of a load: a check at a time, and as little reading of the answer as is needed to
- * know its status and end. Not safe for threads.
+ * One connection of a load, with one check at a time. It reads only the status and the length of a
+ * response. Not thread-safe.
  */
 final class LoadConnection {
-  /** The answer is not whole yet. */
+  /** The response is not complete yet. */
   static final int NOT_YET = -1;
 
-  /** The connection ended without an answer. */
+  /** The connection ended without a response. */
   static final int BROKEN = 0;
 
   private static final int CLIENTS = 10_000;
@@ -69,7 +69,7 @@ final class LoadConnection {
                     + "\r\n\r\n"
                     + body));
     try {
-      // one small packet into an empty buffer of the kernel
+      // one small packet fits into the empty buffer of the kernel
       channel.write(request);
     } catch (IOException ended) {
       channel.close();
@@ -79,7 +79,10 @@ final class LoadConnection {
     }
   }
 
-  /** Reads what is there: the status of a whole answer, else {@link #NOT_YET}. */
+  /**
+   * Reads the available bytes. Returns the status of a complete response, otherwise {@link
+   * #NOT_YET}.
+   */
   int read() throws IOException {
     try {
       if (channel.read(in) < 0) {
@@ -118,7 +121,9 @@ final class LoadConnection {
     return number;
   }
 
-  /** The first place of some bytes that lies whole before {@code end}; -1 when there is none. */
+  /**
+   * Returns the first index of a byte sequence that ends before {@code end}; -1 if there is none.
+   */
   private int indexOf(byte[] bytes, int end) {
     byte[] text = in.array();
     for (int i = 0; i <= end - bytes.length; i++) {

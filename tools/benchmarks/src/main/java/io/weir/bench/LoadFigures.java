@@ -3,9 +3,11 @@ package io.weir.bench;
 
 import org.HdrHistogram.Histogram;
 
-/** What a load saw: answers by status, their latencies, and how many came in good time. */
+/**
+ * The results of a load: responses by status, their latencies, and the number of responses in time.
+ */
 final class LoadFigures {
-  /** An answer later than this is of no use to the caller. */
+  /** Maximum latency of a response in time. */
   private static final long GOOD_NANOS = 100_000_000;
 
   private static final long HIGHEST_MICROS = 120_000_000;
@@ -36,7 +38,7 @@ final class LoadFigures {
     }
   }
 
-  /** Nobody answered in so long; told among the latencies, not among those served. */
+  /** Records a call without a response. It counts in the latencies, but not as served. */
   void unanswered(long nanos) {
     others++;
     servedMicros.recordValue(Math.min(nanos / 1_000, HIGHEST_MICROS));

@@ -17,11 +17,14 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A server in a process of its own, so that the processor time it takes can be told from that of
- * all others. It ends with the process that started it.
+ * A server in a separate process, so that its processor time can be measured. It ends with the
+ * process that started it.
  */
 final class MeasuredServer implements AutoCloseable {
-  /** Variable with further options of a node's JVM, such as those of a flight recording. */
+  /**
+   * The environment variable with further options of a node's JVM, for example for a flight
+   * recording.
+   */
   private static final String NODE_OPTIONS = "BENCH_NODE_JAVA_OPTS";
 
   private static final String READY = "ready ";
@@ -40,12 +43,12 @@ final class MeasuredServer implements AutoCloseable {
     return start("broker", folder.toString());
   }
 
-  /** Starts an empty Javalin route, which reads nothing. */
+  /** Starts an empty Javalin route, which does not read requests. */
   static MeasuredServer emptyRoute() throws IOException {
     return start("empty");
   }
 
-  /** Starts an ingest node with these variables. */
+  /** Starts an ingest node with the given environment variables. */
   static MeasuredServer node(Map<String, String> variables) throws IOException {
     List<String> arguments = new ArrayList<>(List.of("node"));
     variables.forEach((name, value) -> arguments.add(name + "=" + value));
@@ -87,12 +90,12 @@ final class MeasuredServer implements AutoCloseable {
     return address;
   }
 
-  /** Returns the processor time that the process has taken since its start. */
+  /** Returns the processor time of the process since its start. */
   long cpuNanos() {
     return cpuNanos(process.toHandle());
   }
 
-  /** Returns the processor time that a process has taken since its start; 0 when it has ended. */
+  /** Returns the processor time of a process since its start; 0 if it has ended. */
   static long cpuNanos(ProcessHandle process) {
     return process.info().totalCpuDuration().map(time -> time.toNanos()).orElse(0L);
   }
@@ -110,7 +113,7 @@ final class MeasuredServer implements AutoCloseable {
     }
   }
 
-  /** Runs the server until nothing more can be read from the process that started it. */
+  /** Runs the server until the process that started it ends. */
   public static void main(String... arguments) throws Exception {
     AutoCloseable server =
         switch (arguments[0]) {

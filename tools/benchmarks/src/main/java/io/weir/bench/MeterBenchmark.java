@@ -13,13 +13,13 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Calls a second through meter-core on one thread, under exactly-once, over a backlog in a real
- * broker: from the start of the aggregator's work on it until the ledger holds every call.
+ * Measures calls per second through meter-core on one thread with exactly-once processing. It reads
+ * a backlog from a real broker, until the ledger contains every call.
  */
 final class MeterBenchmark {
   private static final int WINDOWS = 5;
 
-  /** Every window is closed when its end has passed. */
+  /** Settings with which a window closes at its end. */
   static final Map<String, String> SETTINGS = Map.of("WEIR_WINDOW", "PT1M", "WEIR_GRACE", "PT0S");
 
   private final int calls;
@@ -33,7 +33,7 @@ final class MeterBenchmark {
   void run(Path folder)
       throws IOException, InterruptedException, TopicAdminException, AggregatorStartException {
     try (Ground ground = Ground.start(folder, 1)) {
-      // a small backlog first, so that what is measured runs on warm code
+      // a small backlog warms the code up
       int warm = calls / 4;
       Backlog backlog = new Backlog(ground.kafka(), WINDOWS, 0);
       backlog.write(warm);
@@ -57,7 +57,7 @@ final class MeterBenchmark {
     restart(folder);
   }
 
-  /** The same backlog again from the start, by a new application: nothing writes meanwhile. */
+  /** Counts the same backlog again with a new application, without a concurrent writer. */
   private void restart(Path folder)
       throws IOException, InterruptedException, AggregatorStartException, TopicAdminException {
     Path second = folder.resolve("second");

@@ -17,29 +17,28 @@ import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Calls that come by a schedule, whatever becomes of those before (an open loop): by a Poisson
- * process of a fixed rate. The latency of a call counts from when it was due, so a call that waits
- * for a free connection, or that this generator was late to send, is not made to look fast
- * (coordinated omission). With rate 0 each connection calls again as soon as it is answered (a
- * closed loop).
+ * A load generator with an open loop: a Poisson process with a fixed rate schedules the calls,
+ * whatever happens to earlier calls. The latency of a call counts from its scheduled time, which
+ * avoids coordinated omission. With rate 0, each connection sends the next call after the response
+ * (closed loop).
  *
- * <p>Runs in a process of its own: {@code OpenLoop PORT RATE WARM_UP_SECONDS SECONDS CONNECTIONS}
+ * <p>Runs in a separate process: {@code OpenLoop PORT RATE WARM_UP_SECONDS SECONDS CONNECTIONS}
  * prints one line of {@link LoadFigures}.
  */
 final class OpenLoop {
-  /** How long answers are waited for after the last call was due. */
+  /** Maximum wait for responses after the last scheduled call. */
   private static final long DRAIN_NANOS = Duration.ofSeconds(3).toNanos();
 
-  /** Between the full rate and the first call that is measured. */
+  /** Time between the start of the full rate and the first measured call. */
   private static final long SETTLE_NANOS = Duration.ofSeconds(1).toNanos();
 
-  /** While warming up, calls come so much more seldom. */
+  /** Factor by which calls are rarer during the warm-up. */
   private static final double WARM_UP_GAPS = 4;
 
-  /** Until a call that is due no sooner, the selector may wait for its shortest time. */
+  /** Minimum time until the next call for which the selector may wait. */
   private static final long LONG_NANOS = 2_000_000;
 
-  /** How long answers are not looked for at the most. */
+  /** Maximum time between two checks for responses. */
   private static final long SHORT_NANOS = 50_000;
 
   private static final int WARM_UP_SECONDS = 3;
@@ -69,7 +68,7 @@ final class OpenLoop {
   }
 
   /**
-   * Runs one load in a process of its own, and returns what it saw.
+   * Runs one load in a separate process, and returns its results.
    *
    * @param callsPerSecond the rate; 0 for a closed loop
    */
@@ -94,7 +93,7 @@ final class OpenLoop {
     return text.strip();
   }
 
-  /** Runs one load and prints what it saw. */
+  /** Runs one load and prints its results. */
   public static void main(String[] arguments) throws IOException {
     long warmUpNanos = Duration.ofSeconds(Long.parseLong(arguments[2])).toNanos();
     long lengthNanos = Duration.ofSeconds(Long.parseLong(arguments[3])).toNanos();
@@ -119,7 +118,7 @@ final class OpenLoop {
     }
   }
 
-  /** The schedule begins once all are connected, gently, so that the generator is warm, too. */
+  /** Begins the schedule after all connections are open, at a low rate to warm the generator up. */
   private void begin(long warmUpNanos, long lengthNanos) {
     long now = System.nanoTime();
     nextNanos = now;
@@ -149,7 +148,7 @@ final class OpenLoop {
     }
   }
 
-  /** To spin would take a core from the node; what comes late is counted from when it was due. */
+  /** Waits until the next event. It does not spin, because this would take a core from the node. */
   private void await(long now) throws IOException {
     long leftNanos = (long) nextNanos - now;
     if (closed || leftNanos >= LONG_NANOS || !due.isEmpty()) {
@@ -174,7 +173,7 @@ final class OpenLoop {
     }
   }
 
-  /** The node ends connections that are idle for long. */
+  /** Returns a usable connection, because the node closes idle connections. */
   private LoadConnection usable(LoadConnection connection) throws IOException {
     if (connection.isOpen()) {
       return connection;

@@ -15,10 +15,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * {@code POST /v1/check} from callers that do not wait for one another, at shares of what a closed
- * loop reached and at more: with the default bound on calls under way, with a tenth of it, with one
- * that follows how long calls take, and with shedding by queue delay. The load is a process of its
- * own, see {@link OpenLoop}.
+ * Measures {@code POST /v1/check} with an open loop, at rates below and above the rate of a closed
+ * loop. It compares the default bound on calls in progress, a tenth of it, the adaptive bound, and
+ * shedding by queue delay. The load is a separate process, see {@link OpenLoop}.
  */
 final class OpenOverload {
   private static final List<Double> LOADS = List.of(0.5, 0.7, 1.0, 1.5);
@@ -56,7 +55,7 @@ final class OpenOverload {
     }
   }
 
-  /** Measures one way; gives the capacity, which the first way of all tells. */
+  /** Measures one configuration. Returns the capacity, which the first configuration determines. */
   private double measure(
       Ground ground, String name, Map.Entry<String, Map<String, String>> way, double known)
       throws IOException, InterruptedException {

@@ -21,15 +21,15 @@ import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
 
 /**
- * {@code POST /v1/check} offered far more than it can serve: wrk's connections call again the
- * moment they are answered, shed or not. Beside them a bystander calls at a steady pace, from
- * connections of its own; its latencies are those of a caller that behaves. Without and with the
- * admission of calls, by queue delay too, in one run.
+ * Measures {@code POST /v1/check} under overload: wrk's connections send the next call immediately
+ * after each response. At the same time a bystander with its own connections calls at a constant
+ * rate, and its latencies are measured. The run compares no admission with admission, including
+ * queue delay.
  */
 final class OverloadBenchmark {
   private static final int PARTITIONS = 4;
 
-  /** Refuses nothing. */
+  /** Policies that deny no call. */
   private static final String POLICIES =
       """
       policies:
@@ -65,7 +65,7 @@ final class OverloadBenchmark {
     }
   }
 
-  /** Starts what nodes need that are overloaded one after the other. */
+  /** Starts the broker and Redis for the nodes, which are overloaded one after another. */
   static Ground ground(Path folder) throws IOException, TopicAdminException {
     return Ground.start(folder, PARTITIONS, POLICIES, "--appendonly", "no");
   }

@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongConsumer;
 
-/** Calls at a steady pace, from several threads. */
+/** Calls at a constant rate from several threads. */
 final class PacedCalls implements AutoCloseable {
   private static final int THREADS = 16;
 
@@ -28,7 +28,7 @@ final class PacedCalls implements AutoCloseable {
   /**
    * Starts calling.
    *
-   * @param call makes the n-th call
+   * @param call sends the n-th call
    */
   static PacedCalls start(double callsPerSecond, LongConsumer call) {
     PacedCalls calls = new PacedCalls(callsPerSecond, call);
@@ -57,12 +57,12 @@ final class PacedCalls implements AutoCloseable {
     }
   }
 
-  /** Calls begun. */
+  /** Returns the number of calls that were started. */
   long begun() {
     return next.get();
   }
 
-  /** Calls that were not answered. */
+  /** Returns the number of calls without a response. */
   long failed() {
     return failed.sum();
   }

@@ -11,8 +11,8 @@ import org.HdrHistogram.Recorder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A caller without threads that wait: it has a number of calls under way, and begins the next on
- * the thread on which one ends. As {@code redis-benchmark -P} does.
+ * A caller without waiting threads, like {@code redis-benchmark -P}. It has a constant number of
+ * calls in progress, and starts the next call on the thread on which a call ends.
  */
 final class PipelinedCaller {
   private static final long HIGHEST_NANOS = 60_000_000_000L;
@@ -39,10 +39,10 @@ final class PipelinedCaller {
   }
 
   /**
-   * Calls for a warm-up, then for a measured while.
+   * Calls first for a warm-up, and then for the measurement.
    *
-   * @param inFlight calls under way at any time
-   * @param call begins a call on a key
+   * @param inFlight number of calls in progress at any time
+   * @param call starts a call with a key
    * @throws IllegalStateException if a call failed
    */
   static Callers.Result run(
@@ -66,7 +66,7 @@ final class PipelinedCaller {
   }
 
   private void next() {
-    // a call that is complete when it returns must not nest the next one in it
+    // a call that is already complete must not nest the next call
     boolean again = true;
     while (again) {
       long begun = System.nanoTime();

@@ -7,11 +7,11 @@ import io.lettuce.core.ScanCursor;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.util.List;
 
-/** What a server says of its use of CPU and memory. */
+/** Reads the CPU and memory use that servers report. */
 final class RedisFigures {
   private RedisFigures() {}
 
-  /** Returns the CPU seconds, user and system, of servers together. */
+  /** Returns the CPU seconds, user and system, of all servers. */
   static double cpuSeconds(List<RedisCommands<String, byte[]>> servers) {
     return servers.stream()
         .map(server -> server.info("cpu"))
@@ -24,7 +24,7 @@ final class RedisFigures {
     return Double.parseDouble(info.substring(start, info.indexOf('\r', start)));
   }
 
-  /** Returns the bytes that all keys of a pattern take on servers together. */
+  /** Returns the bytes of all keys that match a pattern, on all servers. */
   static long bytes(List<RedisCommands<String, byte[]>> servers, String pattern) {
     return servers.stream().mapToLong(server -> bytes(server, pattern)).sum();
   }

@@ -26,8 +26,8 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Calls a second through {@code weir replay --check} in a process of its own, from a local broker,
- * over calls that follow from one another, and how much processor time a call took.
+ * Measures calls per second and processor time per call of {@code weir replay --check} in a
+ * separate process, with consistent calls from a local broker.
  */
 final class ReplayBenchmark {
   private static final String HEAP = "512m";
@@ -53,7 +53,7 @@ final class ReplayBenchmark {
     }
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // what is missing is counted by the replay
+  @SuppressWarnings("FutureReturnValueIgnored") // the replay reports missing calls
   private void write(String kafka, long from) {
     try (KafkaProducer<byte[], byte[]> producer =
         new KafkaProducer<>(
@@ -89,7 +89,10 @@ final class ReplayBenchmark {
     }
   }
 
-  /** A call a millisecond, of each client one a second, so that its bucket is full each time. */
+  /**
+   * Returns a call. There is one call per millisecond, and one per client and second, so that its
+   * bucket is always full.
+   */
   private static CallEvent call(long from, long number) {
     String client = "client-" + number % CLIENTS;
     long round = number / CLIENTS;

@@ -15,8 +15,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * Calls a second through {@code weir verify} in a process of its own with a small heap, over calls
- * that a real aggregator has counted, and how much memory that process took.
+ * Measures calls per second and memory of {@code weir verify} in a separate process with a small
+ * heap, with calls that a real aggregator has counted.
  */
 final class VerifyBenchmark {
   private static final String HEAP = "512m";
@@ -93,7 +93,10 @@ final class VerifyBenchmark {
     }
   }
 
-  /** What the kernel says was the greatest resident set of a process; 0 when it has ended. */
+  /**
+   * Returns the maximum resident set of a process, as the kernel reports it; 0 if the process has
+   * ended.
+   */
   private static long peakKilobytes(long pid) {
     try {
       return Files.readAllLines(Path.of("/proc/" + pid + "/status")).stream()

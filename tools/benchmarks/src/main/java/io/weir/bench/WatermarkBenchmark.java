@@ -41,19 +41,20 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * How far the low watermark of a node is behind, while one partition takes all that the node can
- * record: callers write as fast as they are answered, and the journal is small, so that what waits
- * for Kafka is bounded. At several round trips to Kafka, with one and with twelve policies a call.
+ * Measures the lag of a node's low watermark while one partition receives as many calls as the node
+ * can record. Callers write in a closed loop, and the journal is small, so that the number of calls
+ * that wait for Kafka is bounded. It uses several round trip times to Kafka, with one and with
+ * twelve policies per call.
  */
 final class WatermarkBenchmark {
   private static final List<Integer> ROUND_TRIPS_MILLIS = List.of(0, 20, 100);
   private static final List<Integer> POLICIES = List.of(1, 12);
   private static final int CALLERS = 8;
 
-  /** Calls that come together, as a batch of checks does. */
+  /** Number of calls that are written together, like a batch of checks. */
   private static final int CALLS_AT_ONCE = 50;
 
-  /** Some 0.2 s of what one partition takes. */
+  /** Size of the journal, about 0.2 s of calls of one partition. */
   private static final long JOURNAL_BYTES = 16L << 20;
 
   private static final Duration POLL = Duration.ofMillis(20);
@@ -143,7 +144,9 @@ final class WatermarkBenchmark {
     }
   }
 
-  /** Notes every few milliseconds how old the newest promise is that can be read. */
+  /**
+   * Records every few milliseconds the age of the newest low watermark that a consumer can read.
+   */
   private static void watch(
       KafkaConsumer<byte[], byte[]> consumer, Duration length, Histogram lagMillis)
       throws MalformedRecordException {

@@ -13,7 +13,7 @@ import java.util.function.LongSupplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Loads HTTP servers by wrk, and tells the processor time that each process takes a call. */
+/** Loads HTTP servers with wrk, and measures the processor time per call of each process. */
 final class Wrk {
   private static final Pattern RATE = Pattern.compile("Requests/sec: +([0-9.]+)");
   private static final Pattern REQUESTS = Pattern.compile("\n +([0-9]+) requests in ");
@@ -25,9 +25,10 @@ final class Wrk {
   }
 
   /**
-   * What is measured: an address, and the processes that work for it.
+   * A measured address, with the processes that serve it.
    *
-   * @param cpu the processor time of each process since its start, in nanoseconds, by its name
+   * @param cpu returns the processor time of each process since its start, in nanoseconds, by the
+   *     name of the process
    */
   record Subject(
       String name,
@@ -42,7 +43,7 @@ final class Wrk {
       return now;
     }
 
-    /** Returns the processor time of each process a call, in words. */
+    /** Returns a text with the processor time per call of each process. */
     String cpuSince(Map<String, Long> before, double calls) {
       StringBuilder words = new StringBuilder();
       cpuNow()
@@ -56,7 +57,7 @@ final class Wrk {
     }
   }
 
-  /** Loads a server with 64 connections; returns the calls a second. */
+  /** Loads a server with 64 connections. Returns the calls per second. */
   double run(Subject subject, Duration time, boolean tell)
       throws IOException, InterruptedException {
     Map<String, Long> before = subject.cpuNow();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What Weir's parts can do, side by side with a rival or a floor in one run. */
+/** Benchmarks of Weir's parts. Each run also measures another product, or the minimum cost. */
 @NullMarked
 package io.weir.bench;
 

@@ -12,7 +12,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "weir",
     mixinStandardHelpOptions = true,
-    description = "Puts Weir to the test.",
+    description = "Tests real processes of Weir.",
     subcommands = {ChaosCommand.class, CommandLine.HelpCommand.class})
 public final class E2eCommand implements Runnable {
   @Spec

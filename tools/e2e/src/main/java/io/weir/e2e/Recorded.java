@@ -14,7 +14,7 @@ import java.util.function.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the records of a topic as any consumer would: as JSON, without Weir's codecs. */
+/** Reads the records of a topic as JSON, without Weir's codecs, like any other consumer. */
 public final class Recorded {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -23,8 +23,8 @@ public final class Recorded {
   /** One record: its headers as text, and each line of its value as JSON. */
   public record Row(int partition, Map<String, String> headers, List<JsonNode> lines) {
     /**
-     * Returns a name of a batch of calls, the same each time the batch is sent; null if this is not
-     * a batch of calls.
+     * Returns a name of a batch of calls, which is the same each time the node sends the batch;
+     * null if the record is not a batch of calls.
      */
     public @Nullable String callBatch() {
       return lines.isEmpty() || "cache-loss".equals(headers.get("weir-type"))
@@ -37,14 +37,14 @@ public final class Recorded {
               headers.get("batch_seq"));
     }
 
-    /** Returns the node and epoch of the journal that a batch of calls belongs to. */
+    /** Returns the node and epoch of the journal of a batch. */
     public String journal() {
       return headers.get("node") + "/" + headers.get("node_epoch");
     }
 
     /**
-     * Returns a name of a line of a batch of calls, the same each time the line is sent, however
-     * batches are divided.
+     * Returns a name of a line of a batch, which is the same each time the node sends the line, in
+     * any batch.
      */
     public String position(int line) {
       long before = Long.parseLong(headers.get("lines_before"));
@@ -52,7 +52,7 @@ public final class Recorded {
     }
   }
 
-  /** Returns all records that the topic holds now. */
+  /** Returns all current records of the topic. */
   public static List<Row> all(String bootstrapServers, String topic) throws IOException {
     List<Row> rows = new ArrayList<>();
     each(bootstrapServers, topic, rows::add);
@@ -60,8 +60,8 @@ public final class Recorded {
   }
 
   /**
-   * Passes on all records that the topic holds now, in the order of each partition, without keeping
-   * any.
+   * Passes all current records of the topic to a reader, in the order of each partition, without
+   * storing them.
    */
   public static void each(String bootstrapServers, String topic, Consumer<Row> reader)
       throws IOException {

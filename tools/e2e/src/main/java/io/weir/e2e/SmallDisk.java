@@ -13,7 +13,7 @@ public record SmallDisk(Path folder, Path ballast) implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SmallDisk.class);
   private static final int MEBIBYTE = 1024 * 1024;
 
-  /** Thrown if a small disk cannot be mounted. */
+  /** Thrown when a small disk cannot be mounted. */
   public static final class NoDiskException extends IOException {
     private static final long serialVersionUID = 1L;
 
@@ -22,7 +22,7 @@ public record SmallDisk(Path folder, Path ballast) implements AutoCloseable {
     }
   }
 
-  /** Mounts a small disk on a folder, which is created if it is missing. */
+  /** Mounts a small disk on a folder. Creates the folder if it is missing. */
   public static SmallDisk mount(Path folder, int mebibytes)
       throws IOException, InterruptedException {
     Files.createDirectories(folder);
@@ -56,7 +56,7 @@ public record SmallDisk(Path folder, Path ballast) implements AutoCloseable {
     }
   }
 
-  /** Frees what {@link #fill} occupied. */
+  /** Frees the space that {@link #fill} occupied. */
   public void empty() throws IOException {
     Files.delete(ballast);
   }

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** One {@code weir} command in a separate JVM. Its output is kept. Not thread-safe. */
+/** One {@code weir} command in a separate JVM. The object stores its output. Not thread-safe. */
 public final class WeirProcess implements AutoCloseable {
   private static final String HEAP = "768m";
 
@@ -39,15 +39,15 @@ public final class WeirProcess implements AutoCloseable {
    * Starts a command.
    *
    * @param folder folder for its error output
-   * @param environment its variables; those of this process that begin with {@code WEIR_} are
-   *     removed
+   * @param environment environment variables of the command; it does not inherit variables that
+   *     begin with {@code WEIR_}
    */
   public static WeirProcess start(Path folder, Map<String, String> environment, String... arguments)
       throws IOException {
     return startMain(folder, environment, COMMANDS, arguments);
   }
 
-  /** Starts a command in a JVM with a maximum heap, written as for {@code -Xmx}. */
+  /** Starts a command in a JVM with a maximum heap, in the format of {@code -Xmx}. */
   public static WeirProcess startSmall(
       Path folder, Map<String, String> environment, String heap, String... arguments)
       throws IOException {
@@ -74,7 +74,7 @@ public final class WeirProcess implements AutoCloseable {
   /**
    * Starts a main class of this class path with options of the JVM.
    *
-   * @param jvmOptions placed after the usual ones, so that they take precedence
+   * @param jvmOptions further JVM options, which have precedence over the default options
    */
   public static WeirProcess startMain(
       Path folder,
@@ -120,7 +120,7 @@ public final class WeirProcess implements AutoCloseable {
         }
       }
     } catch (IOException ended) {
-      // the pipe of a killed process may end in an error
+      // reading from the pipe of a killed process may throw
       return;
     }
   }
@@ -148,7 +148,7 @@ public final class WeirProcess implements AutoCloseable {
     }
   }
 
-  /** Prints the threads of the process, since it does not reach the expected state. */
+  /** Prints the threads of the process, because it does not reach the expected state. */
   private void printThreads() throws InterruptedException {
     try {
       boolean printed =
@@ -177,7 +177,7 @@ public final class WeirProcess implements AutoCloseable {
     return process.exitValue();
   }
 
-  /** Writes a line to its standard input. */
+  /** Writes a line to the standard input of the process. */
   public void send(String line) throws IOException {
     BufferedWriter input = process.outputWriter(StandardCharsets.UTF_8);
     input.write(line);
@@ -185,14 +185,14 @@ public final class WeirProcess implements AutoCloseable {
     input.flush();
   }
 
-  /** Returns the lines it has written so far. */
+  /** Returns the lines that the process has written to standard output so far. */
   public List<String> output() {
     synchronized (output) {
       return List.copyOf(output);
     }
   }
 
-  /** Returns what it has written to its error output so far. */
+  /** Returns the text that the process has written to standard error so far. */
   public String errors() {
     try {
       return Files.readString(errors);
@@ -212,12 +212,12 @@ public final class WeirProcess implements AutoCloseable {
     process.toHandle().destroy();
   }
 
-  /** Returns its process id. */
+  /** Returns the process id. */
   public long pid() {
     return process.pid();
   }
 
-  /** Returns whether it is running. */
+  /** Returns whether the process is running. */
   public boolean isAlive() {
     return process.isAlive();
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.sim;
 
-/** Tokens that were noted as admitted before any caller was answered. */
+/** Tokens that were recorded as admitted before a caller got a response. */
 interface AdmittedTokens {
   /** No tokens. */
   AdmittedTokens NONE = () -> {};
 
-  /** Takes the note back: no caller was answered, so nothing was admitted. */
+  /** Undoes the record, because no caller got a response and so no tokens were admitted. */
   void takeBack();
 }

@@ -31,9 +31,9 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks what each bucket admits: in any interval at most its capacity and its refill. Keeps a
- * level of its own for each bucket, which only admissions lower. Everything that may be admitted in
- * addition is a named term.
+ * Checks that each bucket admits at most its capacity and refill in any interval. Keeps its own
+ * level for each bucket, which only admissions lower. Each exception, which may admit more, is a
+ * documented term.
  */
 final class BucketWitness implements CacheWitness {
   /** The refill during the milliseconds by which records round the times of calls. */
@@ -47,18 +47,18 @@ final class BucketWitness implements CacheWitness {
   private final SlotWitness slots;
   private boolean wentBack;
 
-  /** The watermark of each partition, by the time at which its counter had it. */
+  /** The watermark of each partition, by the time at which the counter reached it. */
   private final Map<Integer, TreeMap<Long, Long>> watermarks = new HashMap<>();
 
   /**
-   * A charge that the cache has made, whether it is recorded or not.
+   * A charge that the cache has made, recorded or not.
    *
-   * @param atMicros when it was made, by the cache's clock
+   * @param atMicros time of the charge by the cache's clock
    * @param epoch the bucket's epoch
-   * @param charged the bucket's counter with this charge
-   * @param tokens what was charged
-   * @param limit the limit by which it was charged
-   * @param foundFull whether the cache had the bucket full before
+   * @param charged the bucket's counter after this charge
+   * @param tokens number of tokens charged
+   * @param limit the limit of the bucket at the charge
+   * @param foundFull whether the bucket was full in the cache before the charge
    */
   record CacheCharge(
       long atMicros, long epoch, long charged, long tokens, BucketLimit limit, boolean foundFull) {}
@@ -70,10 +70,10 @@ final class BucketWitness implements CacheWitness {
     double allowance;
     int lossesSinceAdmitted;
 
-    /** Tokens that the cache has lost by going back and that no correction has given since. */
+    /** Tokens of charges that the cache has lost, and that no correction has charged again. */
     long behindTokens;
 
-    /** Whether a debt cap has cut off a debit since the last credit. */
+    /** Whether a debt cap has limited a debit since the last credit. */
     boolean clamped;
 
     long passedMicros;
@@ -95,9 +95,9 @@ final class BucketWitness implements CacheWitness {
     }
 
     /**
-     * Changes the limit. What is left is carried over and refilled since the last charge; since
-     * that charge need not have been admitted, at the greater of both speeds. A bucket that was
-     * full starts full.
+     * Changes the limit. The remaining tokens are carried over, with the refill since the last
+     * charge. The refill uses the greater of both rates, because the charge may not have been
+     * admitted. A bucket that was full starts full.
      */
     void follow(BucketLimit changed, long nowPassedMicros) {
       BucketLimit before = limit;
@@ -125,9 +125,9 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Returns the tokens by which a quota may stay too low although everything is healed: if the
-   * cache goes back behind charges, and as many tokens are then charged without a record, the
-   * counter shows neither.
+   * Returns the tokens by which a quota may stay too low after all faults have ended. If the cache
+   * loses charges, and the same number of tokens is then charged without a record, the counter
+   * shows neither.
    *
    * @param recordedTokens tokens that the cache has charged and that are recorded
    */
@@ -136,14 +136,14 @@ final class BucketWitness implements CacheWitness {
     return wentBack ? Math.max(0, tokens - recordedTokens) : 0;
   }
 
-  /** Notes the watermark that a partition has at a time. */
+  /** Records the watermark of a partition at a time. */
   void noteWatermark(int partition, long atMillis, long watermarkMillis) {
     watermarks
         .computeIfAbsent(partition, unseen -> new TreeMap<>())
         .merge(atMillis, watermarkMillis, Math::min);
   }
 
-  /** Returns the watermark that was known of a bucket's partition at a time, or 0 if none was. */
+  /** Returns the known watermark of a bucket's partition at a time; 0 if there was none. */
   long watermarkAt(String bucket, long millis) {
     String client = BucketKey.parse(bucket).client().shown();
     int partition = ClientPartitioner.partition(client, world.kafka().partitions());
@@ -152,12 +152,12 @@ final class BucketWitness implements CacheWitness {
     return newest == null ? 0 : newest.getValue();
   }
 
-  /** Returns whether the cache has ever gone back to an older state. */
+  /** Returns whether the cache has ever returned to an older state. */
   boolean hasGoneBack() {
     return wentBack;
   }
 
-  /** Returns the limit of each bucket that refills and that the cache has admitted calls of. */
+  /** Returns the limit of each refilling bucket for which the cache has admitted calls. */
   Map<String, BucketLimit> refillingBuckets() {
     Map<String, BucketLimit> limits = new TreeMap<>();
     for (Map.Entry<String, Admissions> each : buckets.entrySet()) {
@@ -169,22 +169,22 @@ final class BucketWitness implements CacheWitness {
     return limits;
   }
 
-  /** Returns whether a debt cap has ever cut off what a bucket owes. */
+  /** Returns whether a debt cap has ever limited the debt of a bucket. */
   boolean wasCutOff(String bucket) {
     return cutOff.contains(bucket);
   }
 
-  /** Returns what checks who holds slots. */
+  /** Returns the witness of slots. */
   SlotWitness slots() {
     return slots;
   }
 
-  /** Returns all that the cache has charged to a bucket, in order. */
+  /** Returns all charges of a bucket by the cache, in order. */
   List<CacheCharge> charges(String bucket) {
     return charged.getOrDefault(bucket, List.of());
   }
 
-  /** Notes what a decision admits. */
+  /** Records the tokens that a decision admits. */
   AdmittedTokens admitted(Check check, Decision decision) {
     if (!(decision instanceof Decision.Allowed allowed)) {
       return AdmittedTokens.NONE;
@@ -232,8 +232,9 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Requires the bound of a sliding window: what its sub-windows and the next one have admitted, of
-   * the oldest the part that the window covers, is at most its limit.
+   * Checks the bound of a sliding window. The tokens that its sub-windows and the next sub-window
+   * have admitted are at most the limit. The oldest sub-window counts with the part that the window
+   * covers.
    */
   private void requireWindow(String bucket, SlidingWindowLimit limit, long nowEpochMicros) {
     List<String> covered = new ArrayList<>(limit.otherBuckets(bucket));
@@ -262,7 +263,10 @@ final class BucketWitness implements CacheWitness {
     }
   }
 
-  /** Notes tokens that a node has taken in advance; they count as admitted when they are taken. */
+  /**
+   * Records tokens that a node has taken in advance. They count as admitted when the node takes
+   * them.
+   */
   List<Loan> lent(Check check, Decision.Allowed allowed, long heldMillis) {
     AdmittedTokens unused = admitted(check, allowed);
     List<Loan> loans = new ArrayList<>();
@@ -280,7 +284,7 @@ final class BucketWitness implements CacheWitness {
     private final BucketLimit limit;
     private final long atMicros;
 
-    /** The bucket after the tokens were charged. */
+    /** The state of the bucket after the charge. */
     private final BucketState lent;
 
     private long left;
@@ -296,16 +300,18 @@ final class BucketWitness implements CacheWitness {
       this.left = tokens;
     }
 
-    /** Returns when they were asked for, by the clock of the node's low watermark. */
+    /**
+     * Returns the time at which the node requested them, by the clock of the node's low watermark.
+     */
     long heldMillis() {
       return heldMillis;
     }
 
     /**
-     * Notes the charge of a call that is recorded; returns whether it has these tokens.
+     * Records the charge of a recorded call. Returns whether the call used these tokens.
      *
-     * @param takenAtMillis when the tokens of the call were lent: a cache that has gone back may
-     *     have lent those of the same counter before
+     * @param takenAtMillis time at which the tokens of the call were leased. A cache that has
+     *     returned to an older state may have leased tokens with the same counter before
      */
     boolean use(Charge charge, long takenAtMillis) {
       Stamp stamp = charge.stamp();
@@ -334,7 +340,10 @@ final class BucketWitness implements CacheWitness {
       return true;
     }
 
-    /** Had only the tokens up to this call's been charged, the bucket would be full sooner. */
+    /**
+     * Checks the time to full of a stamp. It must not be later than with only the tokens up to this
+     * call.
+     */
     private void requireFullAt(Stamp stamp) {
       BucketArithmetic arithmetic = limit.arithmetic();
       long left = lent.chargedTokens() - stamp.charged();
@@ -355,7 +364,7 @@ final class BucketWitness implements CacheWitness {
       }
     }
 
-    /** The cache has charged the tokens of the call by themselves, so to speak. */
+    /** Replaces a part of the lease's charge by a separate charge of the call. */
     private void split(Charge charge, Stamp stamp) {
       List<CacheCharge> all = BucketWitness.this.charged.getOrDefault(bucket, List.of());
       for (int i = 0; i < all.size(); i++) {
@@ -383,7 +392,7 @@ final class BucketWitness implements CacheWitness {
       }
     }
 
-    /** No call takes tokens of these any more: what is left was not admitted. */
+    /** Ends the lease. The remaining tokens were not admitted. */
     void end() {
       Admissions admissions = buckets.get(bucket);
       if (admissions != null) {
@@ -394,7 +403,7 @@ final class BucketWitness implements CacheWitness {
     }
   }
 
-  /** Term: tokens that a settlement gives back to a bucket may be admitted again. */
+  /** Term: a bucket may admit tokens again that a settlement has returned. */
   void refunded(List<Charge> charges, long tokens) {
     for (Charge charge : charges) {
       Admissions bucket = buckets.get(charge.bucket());
@@ -404,7 +413,9 @@ final class BucketWitness implements CacheWitness {
     }
   }
 
-  /** Term: the charges of answered calls whose records were lost with a disk are given back. */
+  /**
+   * Term: a correction returns the charges of answered calls if a lost disk contained the records.
+   */
   void recordsLost(List<Charge> charges) {
     for (Charge charge : charges) {
       Admissions bucket = buckets.get(charge.bucket());
@@ -415,8 +426,8 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Term: one capacity for each loss of the cache, and what the bucket owed, by a limit that was
-   * lowered. A quota that holds adds nothing, unless no node could see the loss.
+   * Term: one capacity for each loss of the cache, and the bucket's debt from a lowered limit. A
+   * quota with {@code on_cold_cache: hold} adds no term, unless no node could detect the loss.
    */
   @Override
   public void cacheLost(Map<String, Long> behind, boolean seen) {
@@ -443,7 +454,7 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Term: a correction that relates a time before such a step to a time after it may reckon too
+   * Term: a correction that compares a time before such a step with a time after it may give too
    * much, by the refill during the step.
    */
   @Override
@@ -515,7 +526,7 @@ final class BucketWitness implements CacheWitness {
     }
     Admissions bucket = buckets.get(correction.bucket());
     if (bucket != null && !bucket.limit.equals(correction.limit())) {
-      // the bucket is kept under the limit in force where the correction was applied
+      // the bucket has the limit that was in force at the correction
       bucket.allowance += givenByRaisedLimit(bucket, correction, result.outcome().changeTokens());
       bucket.follow(correction.limit(), world.redis().clock().passedMicros());
     }
@@ -523,7 +534,7 @@ final class BucketWitness implements CacheWitness {
         && bucket.clamped
         && correction.cause() == Correction.Cause.GAP
         && result.outcome().changeTokens() > 0) {
-      // term: what a debt cap has cut off may have been the charge that is given back
+      // term: a debt cap may have removed the charge that the correction returns
       bucket.allowance += result.outcome().changeTokens();
       bucket.clamped = false;
     }
@@ -540,8 +551,8 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Term: calls of a node that was silent for too long count as not made until they arrive. They
-   * may have arrived by the time at which a correction published earlier is applied (seed 705235).
+   * Term: calls of a node that was silent for too long do not count until they arrive. They may
+   * arrive before the node applies a correction that was published earlier (seed 705235).
    */
   private long silentTokens(Correction correction, long changeTokens) {
     boolean mayMiss =
@@ -555,10 +566,10 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Term: a correction that was published before the records show that the cache has gone back
-   * takes the first charges since for those that the cache has lost, and gives these to the bucket
-   * once more (seeds 1014207 and 1040078). And a quota of which the records first show a call
-   * without a stamp is taken for unused until the records of before come (seed 1059598).
+   * Term: a correction may be published before the records show that the cache has lost charges. It
+   * mistakes the first later charges for the lost charges, and returns tokens again (seeds 1014207
+   * and 1040078). Also, if the first record of a quota has no stamp, the quota counts as unused
+   * until earlier records arrive (seed 1059598).
    */
   private long givenTokens(Admissions bucket, Correction correction, long changeTokens) {
     if (changeTokens <= 0) {
@@ -575,9 +586,9 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Term: the records may follow a limit before the cache does, by a call that a node of the new
-   * policy decides without it. What a limit that was raised has refilled beyond the old capacity
-   * meanwhile is given to the bucket by the next correction (seed 10000144).
+   * Term: the records may contain a new limit before the cache does, if a node with the new policy
+   * decides a call without the cache. The next correction gives the bucket the refill above the old
+   * capacity (seed 10000144).
    */
   private static long givenByRaisedLimit(
       Admissions bucket, Correction correction, long changeTokens) {

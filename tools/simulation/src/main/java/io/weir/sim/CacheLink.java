@@ -21,14 +21,14 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** The connections of one process to Redis. Messages on them take time and may be lost. */
+/** The connections of one process to Redis. Messages take time and may be lost. */
 final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscriber {
   private static final long DEADLINE_MICROS = 20_000;
 
-  /** Longest time a script may wait in a server that is suspended. */
+  /** Maximum time that a script may wait in a suspended server. */
   private static final long LATEST_MILLIS = 1_500;
 
-  /** Most calls nested in each other; bounded as threads are. */
+  /** Maximum number of nested calls, like a bound on threads. */
   private static final int MAX_DEPTH = 3;
 
   private final World world;
@@ -39,13 +39,13 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
   private final Map<String, Long> disturbancesAtDenial = new HashMap<>();
   private final Map<String, Integer> raisesOnTheWay = new HashMap<>();
 
-  /** Stands for the present connection. */
+  /** Identifies the current connection. */
   private Object connection = new Object();
 
   /**
    * Creates the connections of a process.
    *
-   * @param life number of the process among those of its node
+   * @param life number of the process among the processes of its node
    */
   CacheLink(World world, Node node, int life) {
     this.world = world;
@@ -61,12 +61,12 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
     }
   }
 
-  /** Returns whether the cache answers. */
+  /** Returns whether the cache replies. */
   boolean isUp() {
     return !redis.isAway() && !node.isCutFromRedis();
   }
 
-  /** Passes the cache's time to a clock, if the cache answers. */
+  /** Passes the cache's time to a clock, if the cache replies. */
   void observeTime(DecisionClock clock) {
     if (isUp()) {
       clock.observe(redis.clock().epochMillis());
@@ -86,7 +86,7 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
     }
   }
 
-  /** Delivers a message after a time, or when the connection can be used again. */
+  /** Delivers a message after a delay, or when the connection is available again. */
   private void deliver(String bucket, Object over, long afterMicros) {
     world
         .scheduler()
@@ -124,10 +124,10 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
   }
 
   /**
-   * Checks that the cache would deny, too. It need not if a message is on its way, if the cache was
-   * lost since, if nodes decide by different limits, or if its clock was ever set: a correction
-   * then relates a bucket to the new time, and may make it full sooner though it gives nothing
-   * (seed 51014558).
+   * Checks that the cache would also deny the call. There are exceptions: a message is in flight,
+   * the cache was lost, nodes have different limits, or the cache's clock was ever set. A
+   * correction then relates a bucket to the new time, so that the bucket may be full earlier
+   * although the correction gives no tokens (seed 51014558).
    */
   private void requireDenied(Check check, int index) {
     BucketRequest request = check.buckets().get(index);
@@ -175,7 +175,7 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
       waitFor(chance.millis(0, 4));
     }
     if (!node.isAlive(life)) {
-      // no caller is answered, so nothing is admitted, though the charge stands
+      // no caller gets a response, so no tokens are admitted, but the charge stays
       admitted.takeBack();
       throw new Crash("before the answer of the cache was recorded");
     }
@@ -186,7 +186,7 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
     return decision;
   }
 
-  /** The reply precedes whatever the server publishes afterwards. */
+  /** Records a denial. The reply precedes all messages that the server publishes later. */
   private void noteDenial(Check check, Decision decision, long askedNanos) {
     denyCache.seen(redis.isWarm());
     if (denyCache.isOn() && decision instanceof Decision.Denied denied) {
@@ -230,11 +230,11 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
   }
 
   /**
-   * Takes tokens in advance. Messages take time; the answer of a dead process, or of a server that
-   * is slow, never comes.
+   * Takes tokens in advance. Messages take time. A process that is dead, or whose server is slow,
+   * never gets the reply.
    *
-   * @param heldMillis when they are asked for, by the clock of the node's low watermark
-   * @return completed later
+   * @param heldMillis time of the request by the clock of the node's low watermark
+   * @return completes later
    */
   CompletableFuture<Decision> lend(Check check, long heldMillis) {
     Chance chance = world.leaseChance();
@@ -294,7 +294,7 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
     answer.complete(decision);
   }
 
-  /** Lets the rest of the world run while this call waits. */
+  /** Runs other events while this call waits. */
   private void waitFor(long micros) {
     if (world.depth() < MAX_DEPTH) {
       world.waitFor(micros);
@@ -338,7 +338,7 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
     return new Health(isUp(), "simulated");
   }
 
-  /** Returns the corrector over the same server. */
+  /** Returns the corrector of the same server. */
   BucketCorrector corrector() {
     return new BucketCorrector() {
       @Override

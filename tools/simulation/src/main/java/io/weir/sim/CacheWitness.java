@@ -21,9 +21,9 @@ interface CacheWitness {
   /**
    * Called when the cache has lost its state, or part of it.
    *
-   * @param behind the tokens that buckets were charged since the older state to which it has gone
-   *     back; empty if it has lost everything
-   * @param seen whether the nodes can see the loss
+   * @param behind the tokens that were charged to each bucket after the restored older state; empty
+   *     if the cache has lost everything
+   * @param seen whether the nodes can detect the loss
    */
   void cacheLost(Map<String, Long> behind, boolean seen);
 

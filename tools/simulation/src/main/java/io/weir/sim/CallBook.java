@@ -16,25 +16,25 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The answers that callers received, and therefore what the log must contain: an answered call
- * exactly once, an unanswered one at most once.
+ * The responses that callers received. They determine the expected content of the log: an answered
+ * call exactly once, and an unanswered call at most once.
  */
 final class CallBook {
   private final TreeMap<String, AnsweredCall> answered = new TreeMap<>();
   private final Set<String> unanswered = new HashSet<>();
   private final Set<String> lostPlaces = new HashSet<>();
 
-  /** When the call was appended to the log, by the broker's clock; by place. */
+  /** The append time of each call by the broker's clock, by place. */
   private final Map<String, Long> arrivedAtMillis = new HashMap<>();
 
   private final Map<String, Long> lowWatermarkMicros = new HashMap<>();
 
-  /** Places of calls that the counting no longer waits for, although their journal came back. */
+  /** Places of calls for which the aggregator no longer waited when their journal came back. */
   private final Set<String> givenUp = new HashSet<>();
 
   private int lostCalls;
 
-  /** A call that was answered and is recorded at a place. */
+  /** An answered call with the place of its record. */
   private record AnsweredCall(UsagePosition position, CallEvent call, @Nullable Long settledAt) {
     String journal() {
       return position.partition() + ":" + position.node() + ":" + position.nodeEpoch();
@@ -65,17 +65,17 @@ final class CallBook {
     }
   }
 
-  /** Notes that a caller sends a call, for which it may never get an answer. */
+  /** Records that a caller sends a call. The caller may never get a response. */
   void asked(String id) {
     unanswered.add(id);
   }
 
-  /** Notes that a caller was answered that the call is recorded. */
+  /** Records that a caller received a response with the position of the call's record. */
   void answered(CallEvent call, UsagePosition position) {
     tell(new AnsweredCall(position, call, null));
   }
 
-  /** Notes that a caller was answered that the call is settled and the settlement recorded. */
+  /** Records that a caller received a response with the position of a settlement. */
   void settled(CallEvent call, long actualCost, UsagePosition position) {
     tell(new AnsweredCall(position, call, actualCost));
   }
@@ -85,16 +85,16 @@ final class CallBook {
     if (earlier != null) {
       throw new InvariantBroken(
           Invariant.BILLED,
-          "two callers were told the position " + next.position + ": " + earlier.call);
+          "two callers received the position " + next.position + ": " + earlier.call);
     }
   }
 
   /**
-   * Notes that the disk of a node is lost, or was replaced by an older copy of itself: calls that
-   * neither it nor Kafka holds may never arrive.
+   * Records that the disk of a node is lost or was replaced by an older copy. Calls that neither
+   * the disk nor Kafka has may never arrive.
    *
-   * @param copy the journal that the node has now; null if none
-   * @return the charges of those calls
+   * @param copy the current journal of the node; null if it has none
+   * @return the charges of these calls
    */
   List<Charge> journalLost(String node, @Nullable SimulatedJournal copy) {
     List<AnsweredCall> lost =
@@ -112,10 +112,10 @@ final class CallBook {
   }
 
   /**
-   * Notes that a batch has reached the log.
+   * Records that the log has a batch.
    *
    * @param appendedAtMillis time of the append, by the broker's clock
-   * @param holdMicros how long the counting waits for a silent journal
+   * @param holdMicros time for which the aggregator waits for a silent journal
    */
   void arrived(
       int partition, BatchHeader batch, long appendedAtMillis, long nowMicros, long holdMicros) {
@@ -147,12 +147,12 @@ final class CallBook {
   }
 
   /**
-   * Returns the tokens of answered calls on a bucket that were not in the log at a time: those of
-   * journals whose newest low watermark in their partition is older than {@code sinceMicros}, and
-   * those of calls that the counting had stopped waiting for.
+   * Returns the tokens of a bucket's answered calls that were not in the log at a time. These are
+   * calls of journals whose newest low watermark is older than {@code sinceMicros}, and calls for
+   * which the aggregator had stopped waiting.
    *
    * @param asOfMillis the time, by the broker's clock
-   * @param sinceMicros the low watermark from which a journal is not silent
+   * @param sinceMicros the lowest low watermark of a journal that is not silent
    */
   long tokensOfSilentJournals(String bucket, long asOfMillis, long sinceMicros) {
     long tokens = 0;
@@ -165,14 +165,17 @@ final class CallBook {
     return tokens;
   }
 
-  /** Returns the tokens of calls on a bucket that were recorded after they had been given up. */
+  /**
+   * Returns the tokens of a bucket's calls that were recorded after the aggregator had stopped
+   * waiting for them.
+   */
   long tokensGivenUp(String bucket) {
     return givenUp.stream().mapToLong(place -> at(place).tokensOf(bucket)).sum();
   }
 
   /**
-   * Returns the tokens of answered calls on a bucket that were not in the log at a time, if the
-   * first of its calls in the log was decided without the cache; otherwise 0.
+   * Returns the tokens of a bucket's answered calls that were not in the log at a time. Returns 0
+   * unless the cache did not decide the bucket's first call in the log.
    *
    * @param asOfMillis the time, by the broker's clock
    */
@@ -199,17 +202,17 @@ final class CallBook {
   private AnsweredCall at(String place) {
     AnsweredCall call = answered.get(place);
     if (call == null) {
-      throw new IllegalArgumentException("nobody was answered at " + place);
+      throw new IllegalArgumentException("no caller received the position " + place);
     }
     return call;
   }
 
-  /** Returns whether a caller was answered that the call at this place is recorded. */
+  /** Returns whether a caller received a response with this position. */
   boolean wasAnswered(UsagePosition position) {
     return answered.containsKey(position.toString());
   }
 
-  /** Returns whether every call that must arrive has arrived. */
+  /** Returns whether every required call has arrived. */
   boolean isComplete() {
     return answered.entrySet().stream()
         .allMatch(
@@ -230,7 +233,7 @@ final class CallBook {
     return lostCalls;
   }
 
-  /** Checks the log against the answers. */
+  /** Compares the log with the responses. */
   void check(List<LogLines.Line> lines) {
     Map<String, LogLines.Line> lineAt = new HashMap<>();
     Map<String, String> placeOfUnanswered = new HashMap<>();
@@ -253,7 +256,7 @@ final class CallBook {
       } else if (!expected.isAt(found == null ? null : found.call())) {
         throw new InvariantBroken(
             Invariant.BILLED,
-            "a caller was told "
+            "a caller received "
                 + expected
                 + ", there is "
                 + (found == null ? null : found.text()));
@@ -265,12 +268,12 @@ final class CallBook {
       LogLines.Line line, String place, Map<String, String> placeOfUnanswered) {
     String id = line.call().id();
     if (!unanswered.contains(id) && line.call().idFromCaller()) {
-      throw new InvariantBroken(Invariant.BILLED, "nobody asked for " + line.text());
+      throw new InvariantBroken(Invariant.BILLED, "no caller sent " + line.text());
     }
     String other = line.call().idFromCaller() ? null : placeOfUnanswered.put(id, place);
     if (other != null) {
       throw new InvariantBroken(
-          Invariant.BILLED, id + " was asked for once and is at " + other + " and " + place);
+          Invariant.BILLED, id + " was sent once and is at " + other + " and " + place);
     }
   }
 }

@@ -13,14 +13,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The clients: one that calls often and others that call rarely, with ids of their own, retries and
+ * The clients. One client calls often and the others rarely, with their own ids, retries and
  * settlements.
  */
 final class Callers {
   private static final List<String> ENDPOINTS =
       List.of("GET /a", "GET /b", "GET /ab", "GET /q", "GET /aq", "GET /free");
 
-  /** Those of a world with limits that the cache alone keeps. */
+  /** All endpoints, including those with limits that only the cache stores. */
   private static final List<String> ALL_ENDPOINTS =
       List.of(
           "GET /a",
@@ -34,8 +34,7 @@ final class Callers {
           "POST /s");
 
   /**
-   * Each of these endpoints is on exactly one enforced bucket, so that no lack of tokens in another
-   * bucket hides it.
+   * Endpoints with exactly one enforced bucket, so that no other bucket hides its verdict.
    */
   private static final List<String> PLAIN_ENDPOINTS = List.of("GET /a", "GET /b", "GET /q");
 
@@ -53,7 +52,7 @@ final class Callers {
     this.chance = chance;
   }
 
-  /** Makes calls at random times until stopped. */
+  /** Sends calls at random times until stopped. */
   void begin() {
     calling = true;
     callAndGoOn();
@@ -77,7 +76,7 @@ final class Callers {
     }
   }
 
-  /** Calls every bucket of every client in turn, one call at a time. */
+  /** Sends a call for every bucket of every client, one at a time. */
   void callCalmly() {
     int bucket = calmCalls++ % (PLAIN_ENDPOINTS.size() * world.plan().clients());
     String client = "c" + bucket / PLAIN_ENDPOINTS.size();
@@ -163,7 +162,7 @@ final class Callers {
     }
     CallEvent call = settled.call();
     for (Kept tried : kept) {
-      // which try is found first depends on the log
+      // the log determines which try the search finds first
       boolean same = tried.call().id().equals(call.id());
       if (same && tried.call().allowed() && actualCost < tried.call().cost()) {
         world.buckets().refunded(tried.call().charges(), tried.call().cost() - actualCost);

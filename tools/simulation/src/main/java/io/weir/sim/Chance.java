@@ -4,7 +4,7 @@ package io.weir.sim;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** The random generator of a world, the only source of randomness in it. */
+/** The random generator of a world, which is its only source of randomness. */
 final class Chance {
   private final SplittableRandom random;
 
@@ -13,11 +13,15 @@ final class Chance {
   }
 
   static Chance ofSeed(long seed) {
-    // neighbouring seeds are spread, since the generator begins near its seed
+    // spread adjacent seeds, because the first numbers of the generator are similar for similar
+    // seeds
     return new Chance(new SplittableRandom(seed * 0x9e3779b97f4a7c15L + 0x632be59bd9b4e019L));
   }
 
-  /** Returns an independent generator, so that one part's draws do not shift those of another. */
+  /**
+   * Returns an independent generator, so that the draws of one component do not change those of
+   * another.
+   */
   Chance split() {
     return new Chance(random.split());
   }

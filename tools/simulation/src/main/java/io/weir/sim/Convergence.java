@@ -23,19 +23,19 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Computes where each bucket should stand by the records alone: every recorded call is taken from
- * it at its time, whoever decided the call and whatever state the cache had.
+ * Computes the expected level of each bucket from the records alone. Every recorded call takes
+ * tokens at its time, whatever decided the call and whatever the state of the cache was.
  */
 final class Convergence {
   /**
-   * A charge made while a correction is applied may be placed slightly wrong in time, and times are
-   * recorded in whole milliseconds (decision 0005).
+   * Tolerance of the comparison. The time of a charge during a correction may be slightly wrong,
+   * and records have times in whole milliseconds (decision 0005).
    */
   private static final double TOLERANCE_TOKENS = 1.1;
 
   /**
-   * Distances from full are remembered for two checks, which follow the newest stamp, and wait for
-   * the watermark.
+   * How long distances from full are stored. Two checks follow the newest stamp, and wait for the
+   * watermark.
    */
   private static final long LOOKBACK_MILLIS = 3_500;
 
@@ -56,7 +56,7 @@ final class Convergence {
       return atMillis * 1_000.0;
     }
 
-    /** Returns what tells a stamped charge from others of its bucket. */
+    /** Returns the identity of a stamped charge among the charges of its bucket. */
     String name() {
       return epoch + " " + charged + " " + tokens;
     }
@@ -66,16 +66,16 @@ final class Convergence {
     final List<Event> events = new ArrayList<>();
     boolean isSettled;
 
-    /** The newest call without the cache among the records up to now. */
+    /** The newest call without the cache among the records so far. */
     private long withoutCacheMillis;
 
     /**
-     * Term: tokens of charges that were recorded after a newer call without the cache. What the
-     * bucket has refilled of them in between is not always known, so they may be taken in full.
+     * Term: tokens of charges that were recorded after a newer call without the cache. Their refill
+     * in between is not always known, so a correction may take all of them.
      */
     long lateTokens;
 
-    /** Takes an event in the order of the records. */
+    /** Adds an event. Events are in the order of the records. */
     void add(Event event) {
       events.add(event);
       if (event.atMillis() < withoutCacheMillis) {
@@ -86,7 +86,7 @@ final class Convergence {
       }
     }
 
-    /** Returns the limit that was in force last. */
+    /** Returns the last limit. */
     BucketLimit limit() {
       return events.get(events.size() - 1).limit();
     }
@@ -116,7 +116,7 @@ final class Convergence {
     history.isSettled |= settles;
     Stamp stamp = charge.stamp();
     long tokens = settles ? (charge.cost() > 0 ? call.quantity() : 0) : charge.cost();
-    // what a call turned out to cost in addition is taken when that is known
+    // an additional cost is taken when the settlement is known
     boolean isDebit = settles && tokens > 0;
     history.add(
         new Event(
@@ -128,10 +128,10 @@ final class Convergence {
   }
 
   /**
-   * Compares the cache with the level by the records.
+   * Compares the buckets in the cache with the levels by the records.
    *
-   * @param healedMicros when the last disturbance was healed, by Redis' clock: a token bucket that
-   *     was not full since then may still lack what a debt cap or a clock change has cut off
+   * @param healedMicros end of the last fault by Redis' clock. A token bucket that was not full
+   *     since then may still lack tokens because of a debt cap or a clock step
    */
   void check(long healedMicros) {
     for (Map.Entry<String, History> each : histories.entrySet()) {
@@ -157,8 +157,8 @@ final class Convergence {
   }
 
   /**
-   * Term: a sub-window that is over still counts, but no call stamps it any more. What it was
-   * charged last without a record, or what an unseen failover has lost of it, is seen by nobody.
+   * Term: a sub-window that has ended still counts, but gets no more stamps. So its last unrecorded
+   * charges, or losses in an undetected failover, have no evidence.
    */
   static boolean hasNoMoreRecords(BucketLimit limit, long nowEpochMicros) {
     return limit instanceof SlidingWindowLimit sliding
@@ -166,8 +166,8 @@ final class Convergence {
   }
 
   /**
-   * Term: what a quota was charged in an epoch that no record shows is subtracted in addition to
-   * the records, which may contain some of it without a stamp.
+   * Term: charges of a quota in an epoch without a record are subtracted in addition to the
+   * records, which may contain some of these charges without a stamp.
    */
   private double unseenTokens(String bucket, History history) {
     BucketState kept = world.redis().kept(bucket);
@@ -200,8 +200,8 @@ final class Convergence {
   }
 
   /**
-   * Term: tokens that no call has taken of a bucket's last leases. Nothing shows that they were
-   * charged before the next call of the bucket, unless it has refilled them by then.
+   * Term: unused tokens of a bucket's last leases. The records do not show these charges before the
+   * next call of the bucket.
    */
   private long unshownTokens(String bucket, History history) {
     Comparator<long[]> order = Arrays::compare;
@@ -219,7 +219,7 @@ final class Convergence {
     return tokens;
   }
 
-  /** Returns whether nothing has happened to a bucket that may outlast its healing. */
+  /** Returns whether no fault with a lasting effect has affected a bucket. */
   private boolean isPlain(String bucket, History history) {
     return !history.isSettled
         && !world.redis().wasClockSet()
@@ -228,7 +228,7 @@ final class Convergence {
         && history.events.stream().map(Event::limit).distinct().count() == 1;
   }
 
-  /** A token bucket's level, as the time at which it is full. */
+  /** The level of a token bucket, as the time at which the bucket is full. */
   private static final class Level {
     private @Nullable BucketLimit limit;
     private double interval;
@@ -236,7 +236,7 @@ final class Convergence {
     private double fullAtMicros;
     private double chargedAtMicros;
 
-    /** Returns whether an event is decided by another limit than the one before. */
+    /** Returns whether an event has another limit than the previous event. */
     boolean changesLimit(Event event) {
       return !event.limit().equals(limit) && event.limit().refills();
     }
@@ -251,7 +251,7 @@ final class Convergence {
       chargedAtMicros = at;
       boolean wasFull = fullAtMicros < at;
       fullAtMicros = event.tokens() < 0 ? fullAtMicros : Math.max(fullAtMicros, at);
-      // term: a call without the cache is owed by the limit in force when its record arrives
+      // term: a call without the cache is charged with the limit in force when its record arrives
       fullAtMicros += event.tokens() * (event.isStamped() ? interval : slowest);
       return wasFull;
     }
@@ -259,8 +259,8 @@ final class Convergence {
     private void follow(BucketLimit changed, Refill refill, double at) {
       double next = (double) refill.periodMicros() / refill.tokens();
       if (limit != null) {
-        // an upper bound: what was missing at the charge before, plus all that the bucket holds,
-        // since in between a correction may have kept it under a limit that held next to nothing
+        // an upper bound: the tokens missing at the previous charge plus all tokens of the bucket,
+        // because a correction may have applied a limit with almost no tokens in between
         double missing = Math.max(0, fullAtMicros - chargedAtMicros) / interval;
         fullAtMicros = at + (missing + changed.capacityTokens()) * next;
       }
@@ -280,10 +280,10 @@ final class Convergence {
 
   /**
    * Term: the tokens that were charged without a record since a charge last found the bucket full,
-   * both in the cache and by a count that includes these tokens. They are given back as far as it
-   * is certain that the bucket has not refilled them. When they were charged is known only as a
-   * span of the counter, so a correction for a call without the cache may place them after that
-   * call; the cache is then not full when it should be (seed 110002384).
+   * in the cache and by a count with these tokens. A correction returns them only as far as the
+   * bucket has certainly not refilled them. Their time is known only as a range of the counter. So
+   * a correction for a call without the cache may assume that they came after this call, and the
+   * bucket is full too late (seed 110002384).
    */
   private double keptBackTokens(String bucket, History history) {
     Map<String, Integer> recorded = new TreeMap<>();
@@ -320,14 +320,14 @@ final class Convergence {
     long sinceMillis = Long.MAX_VALUE;
     for (Event event : all) {
       boolean wasFull = level.take(event);
-      // the records show it by a charge of the cache alone
+      // only a charge of the cache shows this in the records
       if (wasFull && foundFull.contains(event.name()) && !unrecorded.contains(event)) {
         tokens = 0;
         raisedTokens = 0;
         sinceMillis = Long.MAX_VALUE;
       }
-      // a bucket that would be full without such a charge begins full under a raised limit, but has
-      // carried over what was left (seeds 14882, 20022496 and 20033633)
+      // a bucket that would be full without such a charge begins full with a raised limit, but has
+      // carried over its remaining tokens (seeds 14882, 20022496 and 20033633)
       raisedTokens += (double) Math.max(0, event.limit().capacityTokens() - capacity);
       capacity = event.limit().capacityTokens();
       if (unrecorded.contains(event)) {
@@ -352,7 +352,7 @@ final class Convergence {
     return Math.max(0, tokens - least);
   }
 
-  /** Returns from when distances may be remembered when a charge of a time is given up. */
+  /** Returns the time from which stored distances apply when a charge counts as a gap. */
   private long rememberedSince(String bucket, long chargedMillis) {
     long known = Math.min(chargedMillis, world.buckets().watermarkAt(bucket, chargedMillis));
     return known - LOOKBACK_MILLIS;
@@ -363,14 +363,14 @@ final class Convergence {
     world.trace().note("standing", bucket, level, truth);
     if (level < truth - below || level > truth + above) {
       throw new InvariantBroken(
-          Invariant.CONVERGENCE, bucket + " stands at " + level + ", by the records at " + truth);
+          Invariant.CONVERGENCE, bucket + " is at " + level + ", but by the records at " + truth);
     }
   }
 
   private double level(String bucket) {
     History history = histories.get(bucket);
     if (history == null) {
-      throw new IllegalArgumentException("nobody called on " + bucket);
+      throw new IllegalArgumentException("no call has the bucket " + bucket);
     }
     BucketArithmetic arithmetic = history.limit().arithmetic();
     return (double)

@@ -8,8 +8,8 @@ import java.util.TreeMap;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
- * A consumer of corrections in one process. Replaces {@code CorrectionLoop} and its Kafka consumer
- * around the real queue of corrections.
+ * A consumer of corrections in one process, with the real queue of corrections. Replaces {@code
+ * CorrectionLoop} and its Kafka consumer.
  */
 final class CorrectionFeed {
   private static final String TOPIC = "corrections";
@@ -33,7 +33,7 @@ final class CorrectionFeed {
     group.join(node.name());
   }
 
-  /** Reads if nothing is waiting, then applies what is waiting. */
+  /** Reads corrections if none are waiting, and then applies the waiting corrections. */
   void turn() {
     if (queue.isEmpty() && world.kafka().isReachedBy(node.name())) {
       read();

@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.TreeMap;
 
 /**
- * The consumer group of all appliers: which member reads which partition of the corrections, and
- * the committed offsets. For a while after a change the former reader of a partition continues to
- * read it, too.
+ * The consumer group of all nodes that apply corrections: the reader of each partition, and the
+ * committed offsets. For a while after a change, the former reader of a partition also continues to
+ * read it.
  */
 final class CorrectionGroup {
   private final World world;
@@ -30,7 +30,7 @@ final class CorrectionGroup {
 
   void leave(String node) {
     members.remove(node);
-    // the session of a dead member lasts for a while
+    // the session of a dead member expires after a while
     world.scheduler().after(1_000_000, "a rebalance", this::rebalance);
   }
 
@@ -60,7 +60,7 @@ final class CorrectionGroup {
     return committed[partition];
   }
 
-  /** Commits an offset, unless the node no longer is the partition's reader. */
+  /** Commits an offset, unless the node is no longer the partition's reader. */
   void commit(String node, int partition, long offset) {
     if (node.equals(readers.get(partition))) {
       committed[partition] = offset;

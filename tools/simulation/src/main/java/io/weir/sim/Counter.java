@@ -14,8 +14,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The task of the aggregator that counts one partition: the real counter and its periodic work, in
- * transactions that take effect completely or not at all. Replaces Kafka Streams.
+ * The task of the aggregator that counts one partition, with the real counter and its periodic
+ * work. Its transactions take effect completely or not at all. Replaces Kafka Streams.
  */
 final class Counter {
   /** The kinds of periodic work, as in CountProcessor. */
@@ -75,7 +75,7 @@ final class Counter {
     poll();
   }
 
-  /** Returns the offset up to which the counting is committed. */
+  /** Returns the committed offset. */
   long committed() {
     return committed;
   }
@@ -84,7 +84,7 @@ final class Counter {
     return counter != null;
   }
 
-  /** Kills the task; it continues elsewhere from the committed state. */
+  /** Kills the task. Another instance continues from the committed state. */
   void kill() {
     if (counter == null) {
       return;
@@ -180,7 +180,9 @@ final class Counter {
     }
   }
 
-  /** Returns a budget that may be spent at any step, but not so often that no work is ever done. */
+  /**
+   * Returns a budget that may end at any step, but not so often that the task makes no progress.
+   */
   private Budget budget() {
     return () -> chance.percent(4);
   }
@@ -211,8 +213,8 @@ final class Counter {
             case QUARANTINE -> world.kafka().quarantine(partition);
           };
       log.append(out.key().getBytes(StandardCharsets.UTF_8), out.value(), out.headers());
-      // the accuracy lists policies in an order that differs between JVMs, so only its length is
-      // noted
+      // the order of policies in the accuracy record differs between JVMs, so the trace contains
+      // only its length
       boolean ordered = !out.key().equals(PartitionAccuracyCodec.key(partition));
       int content = ordered ? Arrays.hashCode(out.value()) : out.value().length;
       world.trace().note(out.target().name(), out.key(), content);

@@ -22,11 +22,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The serialized output of a counter, kept until its transaction commits. */
+/** The serialized output of a counter until its transaction commits. */
 final class CounterOutput implements CountOutput {
   private final List<Output> outputs = new ArrayList<>();
 
-  /** The topics that are written to. */
+  /** The output topics. */
   enum Target {
     LEDGER,
     STATES,
@@ -36,7 +36,7 @@ final class CounterOutput implements CountOutput {
   }
 
   /**
-   * A record that is not committed yet.
+   * An uncommitted record.
    *
    * @param key empty if the record has none
    */
@@ -116,7 +116,7 @@ final class CounterOutput implements CountOutput {
 
   @Override
   public void replayed(Replay replay, List<Integer> lines) {
-    throw new IllegalStateException("nobody replays here: " + replay);
+    throw new IllegalStateException("the simulation does not replay: " + replay);
   }
 
   private void add(Target target, String key, byte[] value, String type) {

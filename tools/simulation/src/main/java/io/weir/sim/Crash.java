@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.sim;
 
-/** Thrown to end whatever a process was doing when it died. */
+/** Thrown to end the work of a process that dies. */
 final class Crash extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

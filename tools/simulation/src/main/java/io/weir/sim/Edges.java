@@ -19,107 +19,109 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The points where the code under test meets the simulated world. By default every value passes
- * unchanged; a {@link Mutant} falsifies one of them.
+ * The boundaries between the code under test and the simulated world. By default every value passes
+ * unchanged. A {@link Mutant} falsifies one of them.
  */
 interface Edges {
-  /** A node hands over a batch, at a time of the broker's clock. */
+  /** Called when a node sends a batch, with the time of the broker's clock. */
   default BatchHeader sent(BatchHeader header, long brokerEpochMillis) {
     return header;
   }
 
-  /** A process opens the journal on its disk. */
+  /** Called when a process opens the journal on its disk. */
   default Journal journal(Journal disk) {
     return disk;
   }
 
-  /** A counter takes a record. */
+  /** Called when a counter receives a record. */
   default SourceRecord taken(SourceRecord record) {
     return record;
   }
 
   /**
-   * A counter opens its stores.
+   * Called when a counter opens its stores.
    *
-   * @param ids the store of ids, which knows what is not committed yet
+   * @param ids the store of ids, which knows the uncommitted keys
    */
   default Stores stores(Stores stores, TransactionalStore ids) {
     return stores;
   }
 
-  /** A transaction commits its outputs, in order. */
+  /** Called when a transaction commits its outputs, in order. */
   default List<CounterOutput.Output> committed(List<CounterOutput.Output> outputs) {
     return outputs;
   }
 
-  /** Returns whether readers see the outputs of an aborted transaction. */
+  /** Returns whether readers receive the outputs of an aborted transaction. */
   default boolean readsAborted() {
     return false;
   }
 
-  /** Returns whether the offset is committed although the rest of the transaction is not. */
+  /** Returns whether an aborted transaction commits its offset. */
   default boolean commitsOffsetAlone() {
     return false;
   }
 
-  /** The cache releases the slots that a holder has. */
+  /** Called when the cache releases the slots of a holder. */
   default CheckDecider.Outcome release(Check check, long nowEpochMicros, KeptBuckets kept) {
     return CheckDecider.release(check, nowEpochMicros, kept);
   }
 
-  /** The cache decides a check. */
+  /** Called when the cache decides a check. */
   default CheckDecider.Outcome decide(
       Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
     return CheckDecider.decide(
         check, peek, warm, nowEpochMicros, found(check, nowEpochMicros, kept));
   }
 
-  /** The cache finds what it keeps, for a check that it decides. */
+  /** Called when the cache reads its buckets to decide a check. */
   default KeptBuckets found(Check check, long nowEpochMicros, KeptBuckets kept) {
     return kept;
   }
 
-  /** The cache applies a correction. */
+  /** Called when the cache applies a correction. */
   default CorrectionRule.Result correct(
       BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
     return CorrectionRule.apply(correction, kept, nowEpochMicros);
   }
 
-  /** A process learns of a denial, which its deny cache repeats. */
+  /** Called when a process receives a denial for its deny cache. */
   default Decision.Denied denied(Decision.Denied denied) {
     return denied;
   }
 
   /**
-   * A process notes what a reply of the cache says of a denial.
+   * Called when a process stores a denial from a reply of the cache.
    *
-   * @param later schedules for a moment later
-   * @param note notes it
+   * @param later schedules a task for slightly later
+   * @param note stores the denial
    */
   default void noteDenial(Consumer<Runnable> later, Runnable note) {
     note.run();
   }
 
-  /** A node may take tokens in advance, for a length of time. */
+  /** Returns the duration of a lease. */
   default long leaseMicros(long micros) {
     return micros;
   }
 
   /**
-   * A lease holds the low watermark back by a ticket.
+   * Returns the ticket with which a lease holds the low watermark back.
    *
-   * @param other returns a ticket of the present time
+   * @param other returns a ticket of the current time
    */
   default Ticket leaseTicket(Ticket ticket, Supplier<Ticket> other) {
     return ticket;
   }
 
-  /** Returns whether deny caches hear of buckets that a correction has given tokens. */
+  /**
+   * Returns whether deny caches receive the keys of buckets to which a correction has given tokens.
+   */
   default boolean hearsRaises() {
     return true;
   }
 
-  /** Returns whether a cache that lost its state counts as warm before it is restored. */
+  /** Returns whether a cache that lost its state reports itself as restored too early. */
   default boolean isWarmAtOnce() {
     return false;
   }

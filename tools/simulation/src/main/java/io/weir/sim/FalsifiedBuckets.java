@@ -7,7 +7,7 @@ import io.weir.limits.LogState;
 import io.weir.limits.SlotState;
 import org.jspecify.annotations.Nullable;
 
-/** What a cache keeps, of which a {@link Mutant} falsifies a part. */
+/** The stored buckets of a cache, of which a {@link Mutant} falsifies a part. */
 abstract class FalsifiedBuckets implements KeptBuckets {
   private final KeptBuckets real;
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.sim;
 
-/** The kinds of faults. Each seed draws some of them. */
+/** The kinds of faults. Each seed selects some of them. */
 enum Fault {
   /** An ingest process is killed, between two events or in the middle of a call. */
   NODE_KILLED,
-  /** An ingest process is killed and its disk is lost: a new journal with a new epoch begins. */
+  /**
+   * An ingest process is killed and its disk is lost. It starts with a new journal and a new epoch.
+   */
   DISK_LOST,
-  /** A machine loses its power, or an older copy of its disk is put back: the journal goes back. */
+  /** A machine loses its power, or gets an older copy of its disk, so the journal lacks lines. */
   JOURNAL_GOES_BACK,
-  /** An ingest process stops cleanly and comes back. */
+  /** An ingest process stops in order and starts again. */
   NODE_STOPPED,
   /** An ingest process is suspended (SIGSTOP). */
   NODE_PAUSED,
@@ -19,25 +21,25 @@ enum Fault {
   CUT_FROM_REDIS,
   /** No process can reach Kafka. */
   BROKER_AWAY,
-  /** Batches are lost, duplicated, delayed, or overtaken by their own repetition. */
+  /** Batches are lost, duplicated or delayed, or arrive after their own repetition. */
   SENDING,
-  /** The journal cannot be written for a while; a failed write may still be on the disk. */
+  /** Writes of the journal fail for a while. A failed write may still be on the disk. */
   JOURNAL_FAILS,
   /** The counter of a partition is killed at any step, or its transaction is aborted. */
   COUNTER_KILLED,
   /** Redis loses all its data. */
   REDIS_FLUSHED,
-  /** Redis is replaced by a replica that lags. */
+  /** A replica that lags replaces Redis. */
   REDIS_FAILOVER,
   /**
-   * Redis is replaced by a replica that lags, and no node can see it, since the connections stay.
+   * A replica that lags replaces Redis. No node can detect it, because the connections stay open.
    */
   REDIS_UNSEEN_FAILOVER,
-  /** Redis is killed and comes back from an older file, or from none. */
+  /** Redis is killed and starts again with an older file or without a file. */
   REDIS_RESTARTED,
   /** No process can reach Redis. */
   REDIS_AWAY,
-  /** Redis answers after the deadline, having charged. */
+  /** Redis charges a call but replies after the deadline. */
   REDIS_SLOW,
   /** A node's clock is set. */
   NODE_CLOCK_SET,
@@ -47,12 +49,12 @@ enum Fault {
   BROKER_CLOCK_SET,
   /** The broker's clock is ahead by hours or weeks, for a while. */
   BROKER_CLOCK_AHEAD,
-  /** Corrections are applied late, by two nodes at once, or once more from an earlier offset. */
+  /** Corrections are applied late, by two nodes, or again from an earlier offset. */
   CORRECTIONS_DISORDERED,
   /** The calls topic receives records that are not batches, and batches of the wrong size. */
   BAD_INPUT,
-  /** Limits are changed, and the nodes adopt them one after another. */
+  /** Limits change, and the nodes adopt them one after another. */
   POLICIES_CHANGED,
-  /** Callers settle calls, some of them twice at once. */
+  /** Callers settle calls, some of them twice at the same time. */
   SETTLEMENTS
 }

@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.function.LongConsumer;
 
-/** Injects the faults of the plan, one after another, and heals them all in the end. */
+/** Injects the faults of the plan one after another, and ends all of them at the end. */
 final class Faults {
   private static final int MAX_SNAPSHOTS = 8;
   private static final long SNAPSHOT_MICROS = 300_000;
@@ -30,7 +30,7 @@ final class Faults {
   Faults(World world, Chance chance) {
     this.world = world;
     this.chance = chance;
-    // a set of enums has no fixed order
+    // sort the faults, because the order of the set is not fixed
     this.possible = new ArrayList<>(new TreeSet<>(world.plan().faults()));
     this.possible.remove(Fault.SENDING);
     this.possible.remove(Fault.REDIS_SLOW);
@@ -149,7 +149,7 @@ final class Faults {
     world.scheduler().after(length, what, ending);
   }
 
-  /** The end of a disturbance, which runs once: at its time, or when everything is healed. */
+  /** The end of a fault. It runs once, at its time or when all faults end. */
   private static final class Ending implements Runnable {
     private final Runnable end;
     private boolean over;
@@ -167,7 +167,7 @@ final class Faults {
     }
   }
 
-  /** Returns an older state of Redis to restore; anything newer is lost permanently. */
+  /** Returns an older state of Redis to restore. All newer states are lost permanently. */
   private SimulatedRedis.Snapshot older() {
     SimulatedRedis.Snapshot chosen = chance.pick(List.copyOf(snapshots));
     while (snapshots.getLast() != chosen) {
@@ -211,8 +211,7 @@ final class Faults {
   }
 
   /**
-   * Changes the limits. Each process adopts them at its next start, as in a deployment node by
-   * node.
+   * Changes the limits. Each process adopts them at its next start, as in a rolling deployment.
    */
   private void changePolicies() {
     world.changePolicies(Plan.changed(world.policies(), chance));
@@ -234,8 +233,8 @@ final class Faults {
   }
 
   /**
-   * Steps Redis' clock by seconds to hours, back or forward, when all has been reckoned: calls are
-   * dated by that clock, and those of hours away would be refused by the counting.
+   * Steps Redis' clock by seconds to hours, back or forward, after all calls are counted. Redis'
+   * clock dates calls, and the aggregator would refuse calls that are hours away.
    */
   void stepRedisClockFar() {
     long most = chance.pick(List.of(5_000L, 300_000L, 86_400_000L));
@@ -266,7 +265,7 @@ final class Faults {
     badLines += lines;
   }
 
-  /** Returns the number of records that must be in the quarantine, as its only records. */
+  /** Returns the exact number of records that the quarantine must contain. */
   long badRecords() {
     return badRecords;
   }
@@ -275,7 +274,7 @@ final class Faults {
     return badLines;
   }
 
-  /** Ends every disturbance. */
+  /** Ends every fault. */
   void heal() {
     endings.forEach(Ending::run);
     world.nodes().forEach(Faults::deploy);

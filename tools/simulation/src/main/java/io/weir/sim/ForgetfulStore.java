@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** A store that drops what is written under some of its keys. */
+/** A store that discards the values of some keys. */
 record ForgetfulStore(ByteStore real, Predicate<byte[]> forgotten) implements ByteStore {
   @Override
   public byte @Nullable [] get(byte[] key) {

@@ -38,21 +38,24 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
 /**
- * One ingest process of a node: the real gate, call recorder, cache watch, queue of corrections and
- * settler, whose threads are events of the scheduler.
+ * One ingest process of a node, with the real gate, call recorder, cache watch, correction queue
+ * and settler. Events of the scheduler replace their threads.
  */
 final class IngestProcess {
-  /** Corresponds to the wait of a real start until Kafka knows the node. */
+  /** Maximum time that a start waits for the first heartbeats, as in a real process. */
   private static final long INTRODUCTION_MICROS = 5_000_000;
 
   private static final Duration LINGER = Duration.ofMillis(100);
 
-  /** Longest interval between two checks of the server's generation. */
+  /** Maximum interval between two checks of the server's generation. */
   private static final long LOOK_MICROS = 1_000_000;
 
   private static final long MICROS_PER_MILLI = 1_000;
 
-  /** Calls are seldom here: a lease may be taken after the first. */
+  /**
+   * Number of calls after which a lease may be taken. It is low, because calls are rare in the
+   * simulation.
+   */
   private static final int LEASE_CALLS = 1;
 
   private final World world;
@@ -65,7 +68,7 @@ final class IngestProcess {
   private final List<BucketWitness.Loan> loans = new ArrayList<>();
   private final Settler settler;
 
-  /** Asks Redis for its time, as the health probe of a real node does once a second. */
+  /** Queries the time of Redis, like the health probe of a real node once a second. */
   private final Runnable askTime;
 
   private final CacheWatch watch;
@@ -74,10 +77,10 @@ final class IngestProcess {
   private final long awaitedUntilMicros;
   private AdmittedTokens admitted = AdmittedTokens.NONE;
 
-  /** The newest low watermark that was sent. */
+  /** The newest low watermark that the process has sent. */
   private long promisedMillis;
 
-  /** When the newest lease was asked for, by the clock of the low watermark. */
+  /** Time of the request for the newest lease, by the clock of the low watermark. */
   private long leaseHeldMillis;
 
   private final CacheLink cache;
@@ -92,7 +95,7 @@ final class IngestProcess {
     this.chance = chance;
     this.policies = world.policies();
     SimClock clock = node.clock();
-    // without another registry behind it, it discards all metrics
+    // without a child registry, it discards all metrics
     MeterRegistry registry = new CompositeMeterRegistry();
     LocalClock localClock =
         new LocalClock(
@@ -160,7 +163,7 @@ final class IngestProcess {
         world, node.name(), promised -> promisedMillis = Math.max(promisedMillis, promised));
   }
 
-  /** Adapts the recorder to the port of the gate. */
+  /** Adapts the recorder to the gate's interface. */
   private record RecorderLog(CallRecorder recorder) implements CallLog {
     @Override
     public Ticket begin() {
@@ -194,7 +197,8 @@ final class IngestProcess {
   }
 
   /**
-   * Runs a task later, unless the process is dead by then; a paused one runs it when it goes on.
+   * Runs a task later, unless the process is dead by then. A paused process runs it when it
+   * continues.
    */
   private void later(long nanos, Runnable task) {
     world
@@ -230,7 +234,7 @@ final class IngestProcess {
         InvariantBroken.Invariant.ADMITTED, "no tokens are leased for " + charge);
   }
 
-  /** Notes tokens that the cache has lent; they are lost with the process. */
+  /** Records leased tokens, which are lost with the process. */
   void lent(List<BucketWitness.Loan> lent) {
     loans.addAll(lent);
   }
@@ -242,14 +246,14 @@ final class IngestProcess {
     cache.close();
   }
 
-  /** Stops cleanly: sends what is held, then the goodbye. */
+  /** Stops in order: sends the remaining lines, and then the final heartbeats. */
   void stop() {
     stopping = true;
     leases.close();
     recorder.beginClosing();
   }
 
-  /** Returns whether it decides by limits that are no longer in force. */
+  /** Returns whether the process has limits that are no longer in force. */
   boolean isOutdated() {
     return !policies.equals(world.policies());
   }
@@ -270,8 +274,7 @@ final class IngestProcess {
       }
       return outcome;
     } finally {
-      // nothing waits between the cache's answer and this line, so the tokens are those of this
-      // call
+      // no event runs between the cache's reply and this line, so the tokens belong to this call
       AdmittedTokens tokens = admitted;
       admitted = AdmittedTokens.NONE;
       if (!(outcome instanceof CheckOutcome.Decided)) {
@@ -280,7 +283,7 @@ final class IngestProcess {
     }
   }
 
-  /** Notes that the cache has admitted the call being checked. */
+  /** Records that the cache has admitted the current call. */
   void admitted(AdmittedTokens tokens) {
     admitted = tokens;
   }
@@ -293,7 +296,7 @@ final class IngestProcess {
     return withoutTokens(() -> gate.slots().release(token));
   }
 
-  /** Asks for slots, of which no tokens are admitted. */
+  /** Sends a request for slots, which admits no tokens. */
   private SlotOutcome withoutTokens(Supplier<CompletableFuture<SlotOutcome>> question) {
     try {
       return question.get().join();
@@ -357,8 +360,8 @@ final class IngestProcess {
   }
 
   /**
-   * Notes that a decision has seen a cold cache: checks the cache at once, as the real watch is
-   * woken.
+   * Checks the cache at once, because a decision has found that the cache is not restored. The real
+   * watch also wakes up.
    */
   void suspectCache() {
     if (!dead && !node.isPaused()) {

@@ -3,7 +3,7 @@ package io.weir.sim;
 
 import java.util.Locale;
 
-/** Thrown if an invariant is broken. No code under test catches it. */
+/** Thrown when an invariant is broken. No code under test catches it. */
 final class InvariantBroken extends AssertionError {
   private static final long serialVersionUID = 1L;
 
@@ -12,16 +12,19 @@ final class InvariantBroken extends AssertionError {
     /** Σ ledger = Σ cost of distinct recorded calls; an answered call is recorded once. */
     BILLED,
     /**
-     * A bucket admits its capacity and its refill, and beyond that no more than the named terms.
+     * A bucket admits at most its capacity, its refill and the documented terms.
      */
     ADMITTED,
     /** Rows of closed windows change only by adjustments that add up, without holes. */
     CLOSED_ROWS,
-    /** A CLOSE follows all rows it covers; no window is closed as complete that is not. */
+    /**
+     * A CLOSE follows all rows that it covers. No window is marked as complete if calls are
+     * missing.
+     */
     CLOSE,
-    /** When disturbances end, the cache stands where the records say. */
+    /** After the faults, the buckets in the cache agree with the records. */
     CONVERGENCE,
-    /** No low watermark passes a lease while a call may still be decided by it. */
+    /** No low watermark passes a lease that may still decide calls. */
     PROMISE,
     /** received = counted + duplicate + late-adjusted + quarantined. */
     EQUATION,
@@ -29,7 +32,7 @@ final class InvariantBroken extends AssertionError {
     CORRECTIONS,
     /** A denial changes nothing. */
     DENY,
-    /** Whatever must happen eventually does happen. */
+    /** Every required event happens eventually. */
     LIVENESS,
     /** The code under test stopped itself. */
     STOPPED;

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
 
-/** The broker: its clock, its topics, and the nodes that cannot reach it. */
+/** The broker, with its clock, its topics, and the nodes that cannot reach it. */
 final class Kafka {
   private final SimClock clock;
   private final List<SimulatedLog> calls;

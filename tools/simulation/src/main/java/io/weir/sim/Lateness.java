@@ -9,10 +9,10 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Explains why a call may arrive after its window was closed as complete. There are three reasons:
- * a clock was set; the call's journal was not known in the partition when the call was decided, or
- * its goodbye arrived there before the window was closed; or its caller was answered that it is not
- * recorded.
+ * Explains why a call may arrive after its window was closed as complete. There are three possible
+ * reasons. A clock was set. Or the partition did not know the call's journal at the time of the
+ * decision, or had already received its final heartbeat. Or the caller received a response that the
+ * call is not recorded.
  */
 final class Lateness {
   private final World world;
@@ -24,7 +24,7 @@ final class Lateness {
   }
 
   /**
-   * Checks that there is a reason for a row.
+   * Checks that there is a reason for a late row.
    *
    * @throws InvariantBroken if there is none
    */
@@ -47,8 +47,8 @@ final class Lateness {
   }
 
   /**
-   * Returns whether the record holds a call of the window that was answered as recorded. A call
-   * refused because it could not be recorded may nevertheless be recorded, and arrive.
+   * Returns whether the record contains a call of the window with a positive response. A call that
+   * was refused because it could not be recorded may still be recorded, and arrive.
    */
   private boolean holdsAnsweredCallOf(UsageRow row, SimulatedLog.Entry entry) {
     return LogLines.of(partition, entry).stream()
@@ -58,8 +58,8 @@ final class Lateness {
   }
 
   /**
-   * Returns whether the journal of the batch was known in the partition while the window was open.
-   * A goodbye may be in flight for long, and arrive when its node has started again.
+   * Returns whether the partition knew the batch's journal while the window was open. A final
+   * heartbeat may be in flight for long, and arrive after its node has started again.
    */
   private static boolean wasKnownDuring(
       BatchHeader late, UsageRow row, CloseRow close, SimulatedLog log) {
@@ -76,7 +76,7 @@ final class Lateness {
         continue;
       }
       if (!header.isHeartbeat() && !batches.add(header.linesEnd())) {
-        continue; // a repeated batch tells nothing new about its node
+        continue; // a repeated batch has no new information about its node
       }
       if (entry.appendEpochMillis() < firstMillis) {
         known = !header.departing();

@@ -28,7 +28,7 @@ final class LedgerWitness {
   private long rowsSinceClose;
   private long quantitySinceClose;
 
-  /** The rows of one key and window so far. */
+  /** The rows of one key and window that were read so far. */
   private static final class Row {
     final Recount.Sum sum = new Recount.Sum();
     long revision;
@@ -42,7 +42,7 @@ final class LedgerWitness {
     this.lateness = new Lateness(world, partition);
   }
 
-  /** Reads what was committed since the last call. */
+  /** Reads the records that were committed since the last call. */
   void read() {
     for (; readTo < log.end(); readTo++) {
       LedgerRow row = decode(log.at(readTo).value());
@@ -150,7 +150,7 @@ final class LedgerWitness {
     for (Map.Entry<String, Row> row : rows.entrySet()) {
       if (!expected.containsKey(row.getKey())) {
         throw new InvariantBroken(
-            Invariant.BILLED, "nobody called " + row.getKey() + ", billed " + row.getValue().sum);
+            Invariant.BILLED, "no call belongs to " + row.getKey() + ", billed " + row.getValue().sum);
       }
     }
   }

@@ -14,8 +14,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lines of a partition of the calls topic, read in the simplest way: the histories are checked
- * by code that shares no scanner with what is checked.
+ * The lines of a partition of the calls topic. This class reads them in the simplest way, and
+ * shares no parser with the code under test.
  */
 final class LogLines {
   private LogLines() {}
@@ -24,9 +24,9 @@ final class LogLines {
    * One line.
    *
    * @param entry the record that contains it
-   * @param position its place among all lines of its journal
-   * @param text the line as it is recorded
-   * @param call the call it describes
+   * @param position position of the line in its journal
+   * @param text the line as recorded
+   * @param call the call in the line
    */
   record Line(SimulatedLog.Entry entry, UsagePosition position, String text, CallEvent call) {
     /** Returns the line's summand of {@code events_digest}. */
@@ -39,8 +39,8 @@ final class LogLines {
   }
 
   /**
-   * Returns all lines of all batches, including repeated ones; records that are not batches are
-   * left out.
+   * Returns all lines of all batches, including repeated batches. Skips records that are not
+   * batches.
    */
   static List<Line> of(int partition, SimulatedLog log) {
     List<Line> lines = new ArrayList<>();

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Checks what each sliding log admits: in every window at most its limit. Keeps every admission
- * since the cache was last lost, which records do not make good.
+ * Checks that each sliding log admits at most its limit in every window. Stores all admissions
+ * since the last loss of the cache, because records do not restore logs.
  */
 final class LogWitness {
   private final Map<String, List<Admission>> logs = new HashMap<>();
@@ -18,9 +18,9 @@ final class LogWitness {
   private record Admission(long atMicros, long tokens, long endMicros) {}
 
   /**
-   * Notes an admission.
+   * Records an admission.
    *
-   * @param atMicros when the cache decided, by its clock
+   * @param atMicros time of the decision by the cache's clock
    */
   AdmittedTokens admitted(String bucket, SlidingLog limit, long tokens, long atMicros) {
     List<Admission> all = logs.computeIfAbsent(bucket, unseen -> new ArrayList<>());
@@ -28,7 +28,7 @@ final class LogWitness {
     all.add(admission);
     long used = 0;
     for (Admission each : all) {
-      // one that the clock dates ahead counts, too: the clock was set back
+      // an admission with a later time also counts, because the clock was set back
       used += each.endMicros() > atMicros ? each.tokens() : 0;
     }
     if (used > limit.capacityTokens()) {
@@ -39,12 +39,12 @@ final class LogWitness {
     return () -> all.remove(admission);
   }
 
-  /** Term: what had left its window is gone, though the clock was set back and shows it again. */
+  /** Term: admissions that had left the window do not count again after the clock was set back. */
   void clockSetBack(long beforeEpochMicros) {
     logs.values().forEach(log -> log.removeIf(each -> each.endMicros() <= beforeEpochMicros));
   }
 
-  /** Term: a log that is lost begins empty. */
+  /** Term: a lost log begins empty. */
   void cacheLost() {
     logs.clear();
   }

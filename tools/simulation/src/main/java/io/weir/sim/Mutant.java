@@ -32,14 +32,14 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Planted bugs, each at one edge of the simulated world; the product's code contains none of them.
- * The share of them that the simulation finds measures how good it is.
+ * Planted bugs, each at one boundary of the simulated world. The product's code contains none of
+ * them. The number of bugs that the simulation finds is a measure of its quality.
  */
 enum Mutant implements Edges {
-  /** The code as it is. */
-  NONE("nothing is wrong"),
+  /** The unchanged code. */
+  NONE("no bug"),
 
-  SKIP_BATCH_DEDUPE("what was seen of a journal is not kept, so a batch is counted again") {
+  SKIP_BATCH_DEDUPE("the counter forgets the lines of a journal, so a batch is counted again") {
     @Override
     public Stores stores(Stores real, TransactionalStore ids) {
       return new Stores(
@@ -51,28 +51,28 @@ enum Mutant implements Edges {
     }
   },
 
-  FORGET_CALLER_IDS("an id of a caller is new each time") {
+  FORGET_CALLER_IDS("the counter treats each id of a caller as new") {
     @Override
     public Stores stores(Stores real, TransactionalStore ids) {
       return withIds(real, key -> !isSettled(key));
     }
   },
 
-  SETTLE_TWICE("a second settlement of a call counts, too") {
+  SETTLE_TWICE("a second settlement of a call also counts") {
     @Override
     public Stores stores(Stores real, TransactionalStore ids) {
       return withIds(real, Mutant::isSettled);
     }
   },
 
-  COUNT_BEFORE_DEDUPE("an id is looked up before the one counted just before is remembered") {
+  COUNT_BEFORE_DEDUPE("an id is looked up before the previous id is stored") {
     @Override
     public Stores stores(Stores real, TransactionalStore ids) {
       return withIds(real, ids::isUncommitted);
     }
   },
 
-  CLOSE_BY_WALL_CLOCK("windows close by the broker's clock, whatever nodes promise") {
+  CLOSE_BY_WALL_CLOCK("windows close by the broker's clock instead of low watermarks") {
     @Override
     public SourceRecord taken(SourceRecord record) {
       byte[] now = Long.toString(record.appendEpochMillis()).getBytes(StandardCharsets.US_ASCII);
@@ -84,7 +84,7 @@ enum Mutant implements Edges {
     }
   },
 
-  PROMISE_EARLY("a node promises now, not its oldest call that Kafka does not have") {
+  PROMISE_EARLY("the low watermark ignores calls that Kafka does not have") {
     @Override
     public BatchHeader sent(BatchHeader header, long brokerEpochMillis) {
       return new BatchHeader(
@@ -99,7 +99,7 @@ enum Mutant implements Edges {
     }
   },
 
-  CLOSE_BEFORE_ROWS("a CLOSE is written before the rows it covers") {
+  CLOSE_BEFORE_ROWS("a CLOSE is written before the rows that it covers") {
     @Override
     public List<CounterOutput.Output> committed(List<CounterOutput.Output> outputs) {
       List<CounterOutput.Output> reordered = new ArrayList<>();
@@ -113,7 +113,7 @@ enum Mutant implements Edges {
     }
   },
 
-  FORGET_CLOSED_ROWS("a closed row is forgotten, so that an adjustment begins anew") {
+  FORGET_CLOSED_ROWS("a closed row is forgotten, so an adjustment starts a new row") {
     @Override
     public Stores stores(Stores real, TransactionalStore ids) {
       return new Stores(
@@ -125,7 +125,7 @@ enum Mutant implements Edges {
     }
   },
 
-  FORGET_ENDPOINTS("after a restart every window has room for as many endpoints again") {
+  FORGET_ENDPOINTS("a restart resets the number of endpoints of each window") {
     @Override
     public Stores stores(Stores real, TransactionalStore ids) {
       return new Stores(
@@ -137,35 +137,35 @@ enum Mutant implements Edges {
     }
   },
 
-  OFFSET_WITHOUT_STORES("the offset is committed, the stores and outputs are not") {
+  OFFSET_WITHOUT_STORES("the offset is committed without the stores and outputs") {
     @Override
     public boolean commitsOffsetAlone() {
       return true;
     }
   },
 
-  READ_UNCOMMITTED("readers see what an aborted transaction wrote") {
+  READ_UNCOMMITTED("readers receive the records of an aborted transaction") {
     @Override
     public boolean readsAborted() {
       return true;
     }
   },
 
-  KEEP_EPOCH("a journal goes on in the epoch of the opening before") {
+  KEEP_EPOCH("a journal continues the epoch of the previous opening") {
     @Override
     public Journal journal(Journal disk) {
       return SpoiledJournal.ofOneEpoch(disk);
     }
   },
 
-  LOSE_JOURNAL_TAIL("the last lines of the journal were not written through") {
+  LOSE_JOURNAL_TAIL("the last lines of the journal are not written to the disk") {
     @Override
     public Journal journal(Journal disk) {
       return SpoiledJournal.withoutTail(disk);
     }
   },
 
-  CORRECT_WITH_OLDER("a correction with a lesser version is applied, too") {
+  CORRECT_WITH_OLDER("a correction with a smaller version is applied") {
     @Override
     public CorrectionRule.Result correct(
         BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
@@ -174,7 +174,7 @@ enum Mutant implements Edges {
     }
   },
 
-  CORRECTION_FORGETS_CHARGES("a correction leaves out what was charged since it was computed") {
+  CORRECTION_FORGETS_CHARGES("a correction ignores charges after its computation") {
     @Override
     public CorrectionRule.Result correct(
         BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
@@ -212,7 +212,7 @@ enum Mutant implements Edges {
     }
   },
 
-  CORRECTIONS_UNAPPLIED("a correction that takes tokens is noted, but the bucket stays as it is") {
+  CORRECTIONS_UNAPPLIED("a correction that takes tokens changes only the version") {
     @Override
     public CorrectionRule.Result correct(
         BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
@@ -224,7 +224,7 @@ enum Mutant implements Edges {
     }
   },
 
-  GAPS_KEPT_BACK("a token bucket gets nothing back of what was charged without a record") {
+  GAPS_KEPT_BACK("a token bucket gets no tokens of unrecorded charges back") {
     @Override
     public CorrectionRule.Result correct(
         BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
@@ -239,7 +239,7 @@ enum Mutant implements Edges {
     }
   },
 
-  CREDIT_TWICE("what a correction gives is given twice") {
+  CREDIT_TWICE("a correction gives its tokens twice") {
     @Override
     public CorrectionRule.Result correct(
         BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
@@ -264,7 +264,7 @@ enum Mutant implements Edges {
     }
   },
 
-  CHANGED_LIMIT_FILLS("a bucket whose limit has changed begins full") {
+  CHANGED_LIMIT_FILLS("a bucket with a changed limit begins full") {
     @Override
     public KeptBuckets found(Check check, long nowEpochMicros, KeptBuckets kept) {
       return new FalsifiedBuckets(kept) {
@@ -300,7 +300,7 @@ enum Mutant implements Edges {
     }
   },
 
-  FORGET_OLDEST_CALL("a sliding log does not count the oldest call that it keeps") {
+  FORGET_OLDEST_CALL("a sliding log does not count its oldest call") {
     @Override
     public KeptBuckets found(Check check, long nowEpochMicros, KeptBuckets kept) {
       return new FalsifiedBuckets(kept) {
@@ -338,7 +338,7 @@ enum Mutant implements Edges {
     }
   },
 
-  SLOTS_UNRELEASED("a slot that is released is kept until its lease ends") {
+  SLOTS_UNRELEASED("a released slot stays taken until its lease ends") {
     @Override
     public CheckDecider.Outcome release(Check check, long nowEpochMicros, KeptBuckets kept) {
       return new CheckDecider.Outcome(
@@ -349,7 +349,7 @@ enum Mutant implements Edges {
     }
   },
 
-  DENY_CHARGES("a call that is denied is charged where it can be") {
+  DENY_CHARGES("a denied call is charged to buckets with enough tokens") {
     @Override
     public CheckDecider.Outcome decide(
         Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
@@ -364,7 +364,7 @@ enum Mutant implements Edges {
     }
   },
 
-  STEP_FORGOTTEN("a denial does not write that the time of a bucket counts as now") {
+  STEP_FORGOTTEN("a denial does not write the corrected time of a bucket") {
     @Override
     public CheckDecider.Outcome decide(
         Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
@@ -373,7 +373,7 @@ enum Mutant implements Edges {
     }
   },
 
-  LEASE_OUTLIVED("a node gives leased tokens to calls for three times as long as it may") {
+  LEASE_OUTLIVED("a node uses leased tokens for three times the duration") {
     @Override
     public long leaseMicros(long micros) {
       return Math.min(3 * micros, LeaseTerms.MAX_MICROS);
@@ -398,13 +398,13 @@ enum Mutant implements Edges {
 
         @Override
         public void abandon() {
-          // it holds nothing back
+          // the ticket does not hold the watermark back
         }
       };
     }
   },
 
-  DENIAL_KEPT("a denial is repeated though a correction has given its bucket tokens") {
+  DENIAL_KEPT("a denial is repeated after a correction has given tokens") {
     @Override
     public boolean hearsRaises() {
       return false;
@@ -412,14 +412,14 @@ enum Mutant implements Edges {
   },
 
   DENIAL_NOTED_LATE(
-      "a denial is noted by another thread, after messages that the cache sent later") {
+      "a denial is stored after messages that the cache sent later") {
     @Override
     public void noteDenial(Consumer<Runnable> later, Runnable note) {
       later.accept(note);
     }
   },
 
-  DENIAL_OUTLIVED("a denial is repeated for twice as long as the bucket cannot hold the cost") {
+  DENIAL_OUTLIVED("a denial is repeated for twice the correct time") {
     @Override
     public Decision.Denied denied(Decision.Denied denied) {
       List<BucketReply> replies = new ArrayList<>();
@@ -443,7 +443,7 @@ enum Mutant implements Edges {
     }
   },
 
-  WARM_AT_ONCE("a cache that lost its state is warm before it is restored") {
+  WARM_AT_ONCE("a cache that lost its state counts as restored at once") {
     @Override
     public boolean isWarmAtOnce() {
       return true;
@@ -456,14 +456,14 @@ enum Mutant implements Edges {
     this.bug = bug;
   }
 
-  /** Returns what is wrong with the mutant. */
+  /** Returns a description of the bug. */
   String bug() {
     return bug;
   }
 
   /**
-   * Returns whether a key is that of a settled call, which begins with the kind 5 in the counter's
-   * zigzag form.
+   * Returns whether a key belongs to a settled call. Such a key begins with the kind 5 in the
+   * counter's zigzag encoding.
    */
   private static boolean isSettled(byte[] idKey) {
     return idKey[0] == 5 << 1;
@@ -478,7 +478,7 @@ enum Mutant implements Edges {
         new ForgetfulIds(real.ids(), forgotten));
   }
 
-  /** A store of ids that never finds some of them. */
+  /** A store of ids that never finds some ids. */
   private record ForgetfulIds(SeenIds real, Predicate<byte[]> forgotten) implements SeenIds {
     @Override
     public @Nullable String find(byte[] key, long appendEpochMillis) {
@@ -491,7 +491,7 @@ enum Mutant implements Edges {
     }
   }
 
-  /** Returns a correction's result by which the bucket holds what it held before. */
+  /** Returns a result of a correction that leaves the tokens of the bucket unchanged. */
   private static CorrectionRule.Result noted(
       CorrectionRule.Result result, BucketState state, BucketState kept) {
     return new CorrectionRule.Result(

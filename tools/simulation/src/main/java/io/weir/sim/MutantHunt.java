@@ -7,12 +7,12 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * How a planted bug was found.
+ * The seeds that found a planted bug.
  *
  * @param firstSeed the first seed, counted from 1, that finds it; 0 if none did
- * @param found how many seeds find it
- * @param seeds how many seeds were run
- * @param invariants which invariants were broken, and how often
+ * @param found number of seeds that found it
+ * @param seeds number of seeds that were run
+ * @param invariants the broken invariants, with the number of times
  */
 record MutantHunt(long firstSeed, int found, int seeds, Map<String, Integer> invariants) {
   MutantHunt {
@@ -40,7 +40,7 @@ record MutantHunt(long firstSeed, int found, int seeds, Map<String, Integer> inv
 
   /** Prints a table, in the format of the documentation. */
   static void print(PrintWriter out, Map<Mutant, MutantHunt> hunts) {
-    out.println("| mutant | what is wrong | first seed | seeds that find it | by |");
+    out.println("| mutant | bug | first seed | seeds that find it | invariant |");
     out.println("|---|---|---|---|---|");
     hunts.forEach(
         (mutant, hunt) ->

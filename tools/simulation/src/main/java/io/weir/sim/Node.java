@@ -12,7 +12,9 @@ import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** A machine that runs ingest processes, one at a time: its name, clock, disk and network links. */
+/**
+ * A machine that runs one ingest process at a time, with its name, clock, disk and network links.
+ */
 final class Node {
   private final World world;
   private final String name;
@@ -72,8 +74,8 @@ final class Node {
   }
 
   /**
-   * Starts a process over the contents of the disk; on a new disk it needs Kafka to begin a
-   * journal.
+   * Starts a process with the content of the disk. With a new disk, the process needs Kafka to
+   * create a journal.
    */
   void start() {
     if (process != null) {
@@ -106,7 +108,7 @@ final class Node {
   /**
    * Kills the process.
    *
-   * @param diskToo whether what only the journal held is lost
+   * @param diskToo whether the disk, with the unsent lines, is lost
    */
   void kill(boolean diskToo) {
     IngestProcess killed = process;
@@ -127,7 +129,7 @@ final class Node {
     copyOfDisk = disk == null ? null : disk.copy();
   }
 
-  /** Kills the process and puts back the copy of its disk. A loss of power has the same effect. */
+  /** Kills the process and restores the copy of its disk. A power loss has the same effect. */
   void goBack() {
     SimulatedJournal copy = copyOfDisk;
     if (copy == null) {
@@ -140,55 +142,58 @@ final class Node {
     world.buckets().recordsLost(world.calls().journalLost(name, copy));
   }
 
-  /** Handles that the process has ended by itself after its goodbye; it comes back later. */
+  /** Handles the end of a process that has stopped in order. The process starts again later. */
   void stopped() {
     process = null;
     world.scheduler().after(chance.millis(200, 5_000), name + " starts", this::start);
   }
 
-  /** Sets what the disk does with the next writes of the journal. */
+  /** Sets the behaviour of the next writes to the journal. */
   void troubleDisk(SimulatedJournal.Trouble trouble) {
     if (disk != null && process != null) {
       disk.trouble(trouble);
     }
   }
 
-  /** Returns whether a call to this machine would be received. */
+  /** Returns whether this machine receives calls. */
   boolean isReady() {
     IngestProcess running = process;
     return running != null && !paused && running.isReady();
   }
 
   /**
-   * Returns whether it has lost its disk, and its clock is behind the last opening of the journal
-   * that was on it: up to 1,000 s if that opening had leapt (decision 0008). Until then it does not
-   * start, as its operator is told (seeds 51015086 and 130001663).
+   * Returns whether the machine has lost its disk and its clock is behind the last opening of the
+   * lost journal. The difference is up to 1,000 s if that epoch was random (decision 0008). The
+   * process does not start before, as operators must ensure (seeds 51015086 and 130001663).
    */
   boolean awaitsItsClock() {
     return awaitsItsClock;
   }
 
-  /** Sets the clock right after the last opening of the lost journal, as its operator may. */
+  /** Sets the clock to just after the last opening of the lost journal, as an operator may do. */
   void setClockAfterLastOpening() {
     clock.step((newestEpoch + 1 - clock.epochMillis()) * 1_000);
   }
 
-  /** Makes a check. Returns null if the process died of it, so that the caller gets no answer. */
+  /**
+   * Sends a check. Returns null if the process died during the check, so that the caller gets no
+   * response.
+   */
   @Nullable CheckOutcome check(Call call) {
     return asked(running -> running.check(call));
   }
 
-  /** Makes a settlement. Returns null as {@link #check} does. */
+  /** Sends a settlement. Returns null like {@link #check}. */
   @Nullable SettleOutcome settle(CallQuery query, long actualCost) {
     return asked(running -> running.settle(query, actualCost));
   }
 
-  /** Renews slots. Returns null as {@link #check} does. */
+  /** Renews slots. Returns null like {@link #check}. */
   @Nullable SlotOutcome renewSlots(SlotToken token) {
     return asked(running -> running.renewSlots(token));
   }
 
-  /** Releases slots. Returns null as {@link #check} does. */
+  /** Releases slots. Returns null like {@link #check}. */
   @Nullable SlotOutcome releaseSlots(SlotToken token) {
     return asked(running -> running.releaseSlots(token));
   }
@@ -206,14 +211,14 @@ final class Node {
     }
   }
 
-  /** Kills the process that crashed, unless it is dead already. */
+  /** Kills a crashed process, unless it is already dead. */
   void diedOf(IngestProcess crashed) {
     if (process == crashed) {
       kill(false);
     }
   }
 
-  /** Notes that the cache has admitted the call being checked. */
+  /** Records that the cache has admitted the current call. */
   void admitted(AdmittedTokens tokens) {
     IngestProcess running = process;
     if (running != null) {
@@ -221,7 +226,7 @@ final class Node {
     }
   }
 
-  /** Notes that the cache has lent tokens to the process. */
+  /** Records that the process has leased tokens. */
   void lent(List<BucketWitness.Loan> lent) {
     IngestProcess running = process;
     if (running != null) {

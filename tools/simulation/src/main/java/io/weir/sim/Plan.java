@@ -25,19 +25,18 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * What a seed's world consists of, and which faults occur in it. A world with every fault at once
- * hides as much as it shows, so each has a few of them (swarm testing: Groce, Zhang, Eide, Chen,
- * Regehr, ISSTA 2012).
+ * The world of a seed, with its faults. Each world has only a few kinds of faults, because too many
+ * faults at once hide bugs (swarm testing: Groce, Zhang, Eide, Chen, Regehr, ISSTA 2012).
  *
  * @param nodes number of ingest nodes
  * @param partitions number of partitions of each topic
  * @param clients number of clients
  * @param policies the limits
- * @param settings lengths of time of the counting
+ * @param settings durations of the aggregator
  * @param faults the faults that may occur
  * @param faultGapMillis mean time between two faults
  * @param callGapMicros mean time between two calls
- * @param beginsCold whether Redis is empty and unknown at the beginning
+ * @param beginsCold whether Redis begins empty and not restored
  */
 record Plan(
     int nodes,
@@ -53,13 +52,16 @@ record Plan(
   /** Length of a ledger window. */
   static final long WINDOW_MILLIS = 5_000;
 
-  /** Longer than clocks may differ, and than a batch may be in flight, in the absence of faults. */
+  /**
+   * The grace. It is longer than the difference of clocks and the flight time of a batch without
+   * faults.
+   */
   static final long GRACE_MILLIS = 2_000;
 
   private static final long LATENESS_MILLIS = 600_000;
 
   Plan {
-    // in a fixed order, which the sets of the JDK's own factories do not have
+    // use a fixed order, which the sets of the JDK's factories do not have
     faults = Collections.unmodifiableSet(new TreeSet<>(faults));
   }
 
@@ -88,7 +90,10 @@ record Plan(
     return new CountSettings(WINDOW_MILLIS, GRACE_MILLIS, maxHoldMillis, LATENESS_MILLIS);
   }
 
-  /** Drawn last, so that a seed keeps its history whatever is drawn here. */
+  /**
+   * Sets the maximum of endpoints. It is drawn last, so that it does not change the history of a
+   * seed.
+   */
   private Plan ofMaxEndpoints(int maxEndpoints) {
     CountSettings settled =
         new CountSettings(
@@ -156,7 +161,9 @@ record Plan(
     return new FixedWindow(capacity, length, FixedWindow.Alignment.EPOCH, ZoneOffset.UTC);
   }
 
-  /** Returns the same policies with other limits: larger or smaller, faster or slower. */
+  /**
+   * Returns the same policies with other limits, which are larger or smaller, or faster or slower.
+   */
   static PolicySet changed(PolicySet policies, Chance chance) {
     List<Policy> changed = new ArrayList<>();
     for (Policy policy : policies.policies()) {

@@ -18,15 +18,15 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Counts a partition again in the slow, obvious way: each line of a journal once, each id of a
- * caller once for each verdict, and of each call the first settlement; in rows of the first
- * endpoints of a window, and of all others. Knows nothing of batch numbers, watermarks or stores.
+ * Counts a partition again in a slow, obvious way. It counts each line of a journal once, each id
+ * of a caller once per verdict, and the first settlement of each call. The first endpoints of a
+ * window have rows, and all others share one. Uses no batch numbers, watermarks or stores.
  */
 final class Recount {
   private final int maxEndpoints;
   private final TreeMap<String, Sum> rows = new TreeMap<>();
 
-  /** The endpoints that have rows of their own, by the name of the row of all others. */
+  /** The endpoints with their own rows, by the name of the shared row. */
   private final Map<String, Set<String>> ownEndpoints = new HashMap<>();
 
   private final Set<String> lines = new HashSet<>();
@@ -85,7 +85,10 @@ final class Recount {
             digest);
   }
 
-  /** The first endpoints of a client and meter in a window have rows; all others share one. */
+  /**
+   * Returns the row of a call. The first endpoints of a client and meter in a window have rows; all
+   * others share one.
+   */
   private UsageKey rowOf(CallEvent call, UsageWindow window) {
     UsageKey others = UsageKey.others(call.client(), call.meter());
     Set<String> own = ownEndpoints.computeIfAbsent(name(others, window), first -> new HashSet<>());
@@ -111,7 +114,7 @@ final class Recount {
   }
 
   /**
-   * Judges a settlement and returns whether it stands, as the first one of a recorded call does.
+   * Judges a settlement, and returns whether it is the first settlement of a recorded call.
    */
   private boolean stands(CallEvent call, CallSettlement settlement, UsagePosition position) {
     UsagePosition place = settlement.call();

@@ -5,9 +5,9 @@ import java.util.Comparator;
 import java.util.PriorityQueue;
 
 /**
- * Virtual time. Events run one after another on one thread, in the order of their times and, at
- * equal times, in the order in which they were planned. An event that waits ({@link #runUntil})
- * lets other events run meanwhile, as a blocked thread does.
+ * Virtual time. Events run one after another on one thread, in the order of their times. At equal
+ * times, they run in the order in which they were scheduled. While an event waits ({@link
+ * #runUntil}), other events run.
  */
 final class Scheduler {
   /** 2026-11-21T12:00:00Z. */
@@ -26,17 +26,17 @@ final class Scheduler {
     this.trace = trace;
   }
 
-  /** Returns the true time, which no machine knows. */
+  /** Returns the true time, which no machine in the simulation can read. */
   long nowMicros() {
     return nowMicros;
   }
 
-  /** Plans an event. */
+  /** Schedules an event. */
   void after(long delayMicros, String name, Runnable work) {
     events.add(new Event(nowMicros + Math.max(0, delayMicros), planned++, name, work));
   }
 
-  /** Advances time to {@code endMicros} and runs what is planned until then, inclusive. */
+  /** Advances the time to {@code endMicros}, and runs all events up to and including this time. */
   void runUntil(long endMicros) {
     for (Event next = events.peek();
         next != null && next.atMicros <= endMicros;

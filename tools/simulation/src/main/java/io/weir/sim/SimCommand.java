@@ -23,34 +23,36 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * {@code weir sim}: runs histories of the simulated world and reports which of them break an
+ * {@code weir sim}, which runs histories of the simulated world and reports those that break an
  * invariant.
  */
 @Command(
     name = "sim",
     mixinStandardHelpOptions = true,
     description =
-        "Runs Weir's pure parts under virtual time, with every fault that can be thought of. "
-            + "Each seed draws a world (nodes, partitions, policies, clients, faults) and a history "
-            + "of some 25 s of calls and faults. Then all is healed, time passes, and the reckoning "
-            + "comes: what callers were told against the log, the log against the ledger, the cache "
-            + "against the records. The same seed always gives the same history. docs/testing.md "
-            + "tells more.",
+        "Runs Weir's own code in virtual time, with many kinds of faults. Each seed determines a "
+            + "world (nodes, partitions, policies, clients, faults) and a history of about 25 s of "
+            + "calls and faults. After the faults have ended, the command compares the responses "
+            + "with the log, the log with the ledger, and the cache with the records. The same "
+            + "seed always gives the same history. See docs/testing.md.",
     footer = {
       "",
-      "Exit status: 0 all invariants held, or, with --mutants, every planted bug was",
-      "found; 1 one broke, or a planted bug was not found; 2 wrong arguments.",
+      "Exit status: 0 all invariants hold, or with --mutants every planted bug was found;",
+      "1 an invariant is broken, or a planted bug was not found; 2 wrong arguments.",
       "",
       "Examples:",
-      "  ./weir sim --seeds 10000               many histories",
-      "  ./weir sim --seed 42 --trace           one, step by step",
-      "  ./weir sim --mutants --seeds 300       what the simulation is worth"
+      "  ./weir sim --seeds 10000               run many histories",
+      "  ./weir sim --seed 42 --trace           print one history step by step",
+      "  ./weir sim --mutants --seeds 300       test the simulation with planted bugs"
     })
 final class SimCommand implements Callable<Integer> {
-  /** Set by the script if standard error is a terminal; otherwise no progress is shown. */
+  /**
+   * The property that the script sets if standard error is a terminal. Without it, the command
+   * shows no progress.
+   */
   private static final String IS_WATCHED = "weir.terminal";
 
-  /** Number of seeds run between two looks at the results. */
+  /** Number of seeds between two checks of the results. */
   private static final int CHUNK_SEEDS = 64;
 
   @Spec
@@ -60,29 +62,29 @@ final class SimCommand implements Callable<Integer> {
   @Option(
       names = "--seeds",
       paramLabel = "N",
-      description = "how many seeds to run (1 with --seed, else 1000)")
+      description = "number of seeds to run (1 with --seed, otherwise 1000)")
   private @Nullable Integer seeds;
 
   @Option(
       names = "--seed",
       paramLabel = "S",
       defaultValue = "1",
-      description = "the first seed (${DEFAULT-VALUE}); alone: this one only")
+      description = "the first seed (${DEFAULT-VALUE}); without --seeds, the only seed")
   private long firstSeed;
 
   @Option(
       names = "--stop-after",
       paramLabel = "N",
       defaultValue = "5",
-      description = "end when so many seeds have broken (${DEFAULT-VALUE})")
+      description = "stop after this number of seeds with a broken invariant (${DEFAULT-VALUE})")
   private int stopAfter;
 
-  @Option(names = "--trace", description = "print every step; for a single seed")
+  @Option(names = "--trace", description = "print every step of a single seed")
   private boolean trace;
 
   @Option(
       names = "--mutants",
-      description = "plant each known bug in turn, and say in how many seeds it is found")
+      description = "plant each known bug in turn, and print the number of seeds that find it")
   private boolean mutants;
 
   @Option(
@@ -93,7 +95,7 @@ final class SimCommand implements Callable<Integer> {
   private Mutant mutant = Mutant.NONE;
 
   /**
-   * Turns off the logging of the code under test, since a simulated failure does not belong into a
+   * Turns off the logging of the code under test, because simulated failures do not belong in a
    * log.
    */
   static void silence() {
@@ -109,15 +111,15 @@ final class SimCommand implements Callable<Integer> {
         seeds == null && spec.commandLine().getParseResult().hasMatchedOption("--seed");
     int count = seeds != null ? seeds : single && !mutants ? 1 : 1_000;
     if (count < 1) {
-      throw new ParameterException(spec.commandLine(), "--seeds must be at least 1, is " + count);
+      throw new ParameterException(spec.commandLine(), "--seeds must be at least 1, but is " + count);
     }
     if (stopAfter < 1) {
       throw new ParameterException(
-          spec.commandLine(), "--stop-after must be at least 1, is " + stopAfter);
+          spec.commandLine(), "--stop-after must be at least 1, but is " + stopAfter);
     }
     if (trace && count != 1) {
       throw new ParameterException(
-          spec.commandLine(), "--trace prints one seed; name it with --seed, without --seeds");
+          spec.commandLine(), "--trace prints a single seed; set --seed and omit --seeds");
     }
     PrintWriter out = spec.commandLine().getOut();
     if (mutants) {
@@ -184,7 +186,7 @@ final class SimCommand implements Callable<Integer> {
     out.printf(
         "seed %d BREAKS at step %d: %s%n", outcome.seed(), outcome.steps(), outcome.broken());
     out.printf(
-        "  again, step by step: ./weir sim --seed %d%s --trace%n",
+        "  to repeat it step by step: ./weir sim --seed %d%s --trace%n",
         outcome.seed(), mutant == Mutant.NONE ? "" : " --mutant " + mutant);
   }
 

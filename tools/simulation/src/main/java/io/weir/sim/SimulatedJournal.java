@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** A journal on a disk that outlives the process. A write may fail, or kill its process. */
+/** A journal on a disk that survives the process. A write may fail or kill its process. */
 final class SimulatedJournal implements Journal {
   private final List<Lines> partitions = new ArrayList<>();
   private JournalIdentity identity;
@@ -24,12 +24,12 @@ final class SimulatedJournal implements Journal {
   private boolean mayLackTail;
   private Trouble trouble = Trouble.NONE;
 
-  /** What happens to the next writes. */
+  /** The effect of the next writes. */
   enum Trouble {
     NONE,
-    /** Nothing is written, and the writer receives an error. */
+    /** The write has no effect, and the writer receives an error. */
     FAILS,
-    /** The data are written, but the writer receives an error. */
+    /** The write succeeds, but the writer receives an error. */
     FAILS_THOUGH_WRITTEN,
     /** The process is killed before it writes. */
     KILLED_BEFORE,
@@ -70,8 +70,8 @@ final class SimulatedJournal implements Journal {
   }
 
   /**
-   * Returns a copy of what is on the disk. Lines whose writer received an error, and whose places
-   * it may reuse, are left out, since they have not been forced to the disk yet.
+   * Returns a copy of the disk. The copy lacks lines whose writer received an error, because they
+   * are not yet forced to the disk, and the writer may reuse their positions.
    */
   SimulatedJournal copy() {
     SimulatedJournal copy = new SimulatedJournal(identity);
@@ -85,10 +85,10 @@ final class SimulatedJournal implements Journal {
   void reopen(boolean powerWasLost) {
     isNew = false;
     mayLackTail = powerWasLost;
-    refusedThoughWritten.clear(); // what is found now is kept
+    refusedThoughWritten.clear(); // the lines that are found now stay
   }
 
-  /** Returns whether it holds, or has held, a line. */
+  /** Returns whether the journal contains, or has contained, a line. */
   boolean holds(UsagePosition position) {
     Lines lines = partitions.get(position.partition());
     long last =
@@ -97,7 +97,7 @@ final class SimulatedJournal implements Journal {
         && position.line() <= Math.max(last, lines.ackedLines);
   }
 
-  /** Sets what happens to the next writes; a kill happens once. */
+  /** Sets the effect of the next writes. A kill happens once. */
   void trouble(Trouble next) {
     trouble = next;
   }
@@ -230,6 +230,6 @@ final class SimulatedJournal implements Journal {
 
   @Override
   public void close() {
-    // the disk stays
+    // the disk survives
   }
 }

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One partition of a topic; everything in it is committed. */
+/** One partition of a topic. All its records are committed. */
 final class SimulatedLog {
   private final SimClock brokerClock;
   private final List<Entry> entries = new ArrayList<>();
@@ -17,8 +17,8 @@ final class SimulatedLog {
   /**
    * A record.
    *
-   * @param offset its offset
-   * @param appendEpochMillis when the broker appended it, by the broker's clock
+   * @param offset offset of the record
+   * @param appendEpochMillis append time by the broker's clock
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
   record Entry(
@@ -45,7 +45,7 @@ final class SimulatedLog {
     return entry;
   }
 
-  /** Registers a listener that receives every record appended from now on. */
+  /** Registers a listener for every record that is appended later. */
   void onAppend(Consumer<Entry> listener) {
     witness = listener;
   }

@@ -11,15 +11,15 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An idempotent producer of one process: each batch travels to the broker and its answer travels
- * back. Either may be lost; a batch whose answer is no longer awaited may still arrive, after its
- * own repetition. The batches of a partition are appended in the order in which they were handed
- * over; one that is refused is skipped.
+ * An idempotent producer of one process. Each batch travels to the broker, and its acknowledgement
+ * travels back. Either may be lost. An abandoned batch may still arrive after its own repetition.
+ * The broker appends the batches of a partition in the order in which they were sent, and skips
+ * refused batches.
  */
 final class SimulatedProducer implements BatchProducer {
   private static final long TYPICAL_MILLIS = 25;
 
-  /** How long a request may wait in a broker after its sender gave it up. */
+  /** Maximum time that a request may wait in a broker after its sender has abandoned it. */
   private static final long LATEST_MILLIS = 3_000;
 
   private final World world;
@@ -27,10 +27,10 @@ final class SimulatedProducer implements BatchProducer {
   private final String node;
   private final Map<Integer, Long> sent = new HashMap<>();
 
-  /** Number of batches that the broker has appended or refused, by partition. */
+  /** Number of appended or refused batches, by partition. */
   private final Map<Integer, Long> passed = new HashMap<>();
 
-  /** Batches that arrived before their predecessor, by partition and place. */
+  /** Batches that arrived before their predecessor, by partition and number. */
   private final Map<Integer, Map<Long, Runnable>> waiting = new HashMap<>();
 
   private boolean closed;
@@ -83,7 +83,7 @@ final class SimulatedProducer implements BatchProducer {
     return sent.merge(partition, 1L, Long::sum);
   }
 
-  /** A batch, and its place among those of the partition. */
+  /** A batch with its number in the partition. */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Batch(int partition, long place, Map<String, byte[]> headers, byte[] lines) {}
 
@@ -100,15 +100,16 @@ final class SimulatedProducer implements BatchProducer {
         });
   }
 
-  /** Delivers a batch to a broker that refuses it. */
+  /** Delivers a batch that the broker refuses. */
   private void pass(long delayMicros, Batch batch, Runnable then) {
     take(delayMicros, batch, then, () -> {});
   }
 
   /**
-   * Delivers a batch to the broker; tries again while the broker is unreachable.
+   * Delivers a batch to the broker. Retries while the broker is unreachable.
    *
-   * @param then runs afterwards; null if nobody waits, in which case there is no further try either
+   * @param then runs after the delivery; null if the sender does not wait, which also disables
+   *     retries
    */
   private void take(long delayMicros, Batch batch, @Nullable Runnable then, Runnable taken) {
     world

@@ -24,13 +24,13 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The decision cache's server: its buckets, the keys of its generation, its clock and its faults.
- * Buckets are decided by the Java reference that the scripts are proven equal to; the few lines
- * about the server's generation mirror {@code begin_restoration.lua}, {@code note_restored.lua} and
+ * The server of the decision cache, with its buckets, the keys of its generation, its clock and its
+ * faults. The Java implementation of the scripts decides buckets; tests compare both. The code for
+ * the server's generation follows {@code begin_restoration.lua}, {@code note_restored.lua} and
  * related scripts.
  */
 final class SimulatedRedis {
-  /** Corresponds to RESTORATION_TTL of the real one. */
+  /** The RESTORATION_TTL of the real scripts. */
   private static final long RESTORATION_TTL_MICROS = 60_000_000;
 
   private final SimClock clock;
@@ -46,16 +46,16 @@ final class SimulatedRedis {
   private long disturbances;
   private final List<Subscriber> subscribers = new ArrayList<>();
 
-  /** A connection that hears what the server publishes. */
+  /** A connection that receives the server's published messages. */
   interface Subscriber {
     /** Called when a correction has given a bucket tokens. */
     void raised(String bucket);
 
-    /** Called when the server's end has closed all connections. */
+    /** Called when the server has closed all connections. */
     void closed();
   }
 
-  /** What the server holds and may lose. */
+  /** The data of the server, which may be lost. */
   private static final class Memory {
     TreeMap<String, Kept<BucketState>> buckets = new TreeMap<>();
     TreeMap<String, Kept<LogState>> logs = new TreeMap<>();
@@ -89,7 +89,7 @@ final class SimulatedRedis {
 
   private record Kept<T>(T content, long expiresEpochMicros) {}
 
-  /** What is kept now. */
+  /** The current buckets. */
   private final class KeptNow implements KeptBuckets {
     @Override
     public @Nullable BucketState state(String bucket) {
@@ -156,8 +156,8 @@ final class SimulatedRedis {
   }
 
   /**
-   * Returns how often buckets may have gained tokens without a correction: by a loss, or by the
-   * clock.
+   * Returns the number of losses and clock steps, which may give tokens to buckets without a
+   * correction.
    */
   long disturbances() {
     return disturbances;
@@ -184,7 +184,7 @@ final class SimulatedRedis {
   /**
    * Continues from an older state.
    *
-   * @param seen whether the nodes see that it is another server
+   * @param seen whether the nodes can detect that it is another server
    */
   void comeBackAs(Snapshot older, boolean seen) {
     Memory before = memory;
@@ -211,7 +211,7 @@ final class SimulatedRedis {
     return tokens;
   }
 
-  /** Comes back empty, as a server without a file does. */
+  /** Starts again empty, like a server without a file. */
   void comeBackEmpty() {
     memory = new Memory();
     life = "life" + ++lives;
@@ -220,7 +220,7 @@ final class SimulatedRedis {
     witness.cacheLost(Map.of(), true);
   }
 
-  /** Returns the present state of a bucket, or null if there is none. */
+  /** Returns the current state of a bucket; null if there is none. */
   @Nullable BucketState kept(String bucket) {
     return new KeptNow().state(bucket);
   }
@@ -229,7 +229,7 @@ final class SimulatedRedis {
     return kept == null || kept.expiresEpochMicros <= clock.epochMicros() ? null : kept.content;
   }
 
-  /** Returns a bucket as a decision would find it at present. */
+  /** Returns the bucket that a decision would use now. */
   BucketView view(BucketRequest request) {
     return request.limit().view(request.bucket(), new KeptNow(), clock.epochMicros());
   }
@@ -241,18 +241,18 @@ final class SimulatedRedis {
     return written(outcome);
   }
 
-  /** Releases the slots that the holder has. */
+  /** Releases the slots of a holder. */
   Decision release(Check check) {
     releases++;
     return written(edges.release(check, clock.epochMicros(), new KeptNow()));
   }
 
-  /** Returns how often it was asked to release slots. */
+  /** Returns the number of requests to release slots. */
   long releases() {
     return releases;
   }
 
-  /** Returns whether a holder has a slot at present. */
+  /** Returns whether a holder has a slot now. */
   boolean isHeld(String bucket, String holder) {
     SlotState kept = new KeptNow().slots(bucket);
     Long until = kept == null ? null : kept.byHolder().get(holder);
@@ -310,7 +310,7 @@ final class SimulatedRedis {
     return new Kept<>(content, clock.epochMicros() + ttlMillis * 1_000);
   }
 
-  /** Returns the name of the restoration to announce, or null if there is nothing to do. */
+  /** Returns the name of the restoration to announce; null if none is necessary. */
   @Nullable String beginRestoration() {
     boolean goesOn =
         memory.restoring.startsWith(life + "-")

@@ -27,8 +27,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One history of a world, drawn from a seed: a phase of calls and faults, then healing, calm calls,
- * a quiet phase, and the checks. The same seed produces the same history, event by event.
+ * One history of a world, which a seed determines. It has a phase with calls and faults, the end of
+ * all faults, calm calls, a phase without calls, and the checks. The same seed produces the same
+ * history, event by event.
  */
 final class Simulation {
   private static final long SECOND_MICROS = 1_000_000;
@@ -37,8 +38,8 @@ final class Simulation {
   private static final long CALM_CALL_MICROS = 90_000;
 
   /**
-   * A restoration that is not completed is given up a minute after its last word, for which the
-   * watermark of a lost journal may be waited for, another minute (seed 110000185).
+   * Maximum duration of the calm phase. A restoration is abandoned a minute after its last message.
+   * This message may wait another minute for the watermark of a lost journal (seed 110000185).
    */
   private static final long MOST_CALM_MICROS = 150 * SECOND_MICROS;
 
@@ -59,12 +60,12 @@ final class Simulation {
   /**
    * The result of a history.
    *
-   * @param seed the seed from which it is drawn
-   * @param steps number of its events
-   * @param traceHash hash of everything that happened, in order
-   * @param calls number of calls and settlements that were answered
-   * @param faults which faults occurred, and how often
-   * @param broken the broken invariant, and how; null if all held
+   * @param seed the seed of the history
+   * @param steps number of events
+   * @param traceHash hash of all events in order
+   * @param calls number of answered calls and settlements
+   * @param faults the faults that occurred, with their numbers
+   * @param broken description of the broken invariant; null if all hold
    */
   public record Outcome(
       long seed,
@@ -74,13 +75,13 @@ final class Simulation {
       Map<String, Long> faults,
       @Nullable String broken) {
 
-    /** Returns whether all invariants held. */
+    /** Returns whether all invariants hold. */
     public boolean isGood() {
       return broken == null;
     }
   }
 
-  /** Runs the history of a seed, with the code as it is. */
+  /** Runs the history of a seed with the unchanged code. */
   public static Outcome run(long seed) {
     return run(seed, Mutant.NONE, null);
   }
@@ -88,7 +89,7 @@ final class Simulation {
   /**
    * Runs the history of a seed.
    *
-   * @param edges the code as it is, or a mutant
+   * @param edges the unchanged code, or a mutant
    * @param listener receives every step; null for none
    */
   static Outcome run(long seed, Edges edges, @Nullable Consumer<String> listener) {
@@ -116,8 +117,9 @@ final class Simulation {
   }
 
   /**
-   * Steps the cache's clock far, and requires that each limit works normally again one fill time
-   * after the step: a bucket that was empty, and refused calls since, is then full after another.
+   * Steps the cache's clock far, and checks that each limit works normally again one fill time
+   * after the step. A bucket that was empty and has refused calls is full after a further fill
+   * time.
    */
   private void stepClock() {
     Map<String, BucketLimit> limits = world.buckets().refillingBuckets();
@@ -140,7 +142,7 @@ final class Simulation {
                     + world.redis().kept(bucket)));
   }
 
-  /** Takes what a bucket holds, until it refuses a call. */
+  /** Takes tokens from a bucket until it denies a call. */
   private void drain(String bucket, BucketLimit limit) {
     for (long cost = limit.capacityTokens(); cost > 0; cost /= 2) {
       while (take(bucket, limit, cost) instanceof Decision.Allowed) {
@@ -179,7 +181,7 @@ final class Simulation {
     world.callers().stop();
     long healed = world.scheduler().nowMicros();
     long upSince = healed;
-    // a repeated denial has no stamp: each bucket is asked of Redis once more (seed 51008162)
+    // a repeated denial has no stamp, so each bucket is queried in Redis again (seed 51008162)
     long calmMicros = LEAST_CALM_MICROS + world.denyCacheAge().toNanos() / 1_000;
     while (world.scheduler().nowMicros() < upSince + calmMicros || !isSettled()) {
       require(
@@ -188,11 +190,11 @@ final class Simulation {
           "all is healed, but "
               + (isUp() ? "a call is not in the log" : "not all is up: " + parts()));
       if (world.nodes().stream().allMatch(Node::awaitsItsClock)) {
-        // no node would send a watermark, by which windows close (seed 370000133)
+        // without a node, no watermark would arrive to close windows (seed 370000133)
         world.nodes().get(0).setClockAfterLastOpening();
       }
       if (!isUp()) {
-        upSince = world.scheduler().nowMicros(); // a node that drains is not called
+        upSince = world.scheduler().nowMicros(); // callers do not call a node that drains
       }
       world.callers().callCalmly();
       pass(CALM_CALL_MICROS);
@@ -221,7 +223,7 @@ final class Simulation {
         && world.counters().stream().allMatch(Counter::isUp);
   }
 
-  /** Returns what is up and what is not. */
+  /** Returns the state of each component. */
   private String parts() {
     StringBuilder parts = new StringBuilder();
     parts.append("cache warm ").append(world.redis().isWarm());
@@ -241,11 +243,11 @@ final class Simulation {
   }
 
   /**
-   * Reads every correction again, each partition in order. No existing bucket is changed by any of
-   * them. A bucket that is gone because it was full may lack what an older correction states until
-   * the next one is read, and a quota in a life that no correction has touched takes those of an
-   * older life one after the other (seed 80017914); after the last one each is as before. Only debt
-   * beyond a policy's cap, which was forgiven and not called on since, is owed again (seed 7762).
+   * Reads every correction again, each partition in order. No correction may change an existing
+   * bucket. There are two exceptions until the last correction is read. A bucket that expired
+   * because it was full may have the state of an older correction. A quota in an epoch without
+   * corrections takes those of older epochs one after another (seed 80017914). Only debt beyond a
+   * policy's cap is charged again (seed 7762).
    */
   private void checkReplay() {
     for (int partition = 0; partition < world.kafka().partitions(); partition++) {
@@ -279,7 +281,7 @@ final class Simulation {
   }
 
   /**
-   * Returns whether a quota takes a correction of a life before its own, which none has touched.
+   * Returns whether a quota takes a correction of an earlier epoch, because its own epoch has none.
    */
   private static boolean isOfOlderLife(Correction correction, BucketState kept) {
     return !correction.limit().refills()
@@ -287,15 +289,15 @@ final class Simulation {
         && correction.epoch() < kept.epoch();
   }
 
-  /** Returns whether a bucket that is full and gone would not be full yet by the records. */
+  /** Returns whether a bucket that expired as full is not yet full by the records. */
   private boolean isForgiven(Correction correction) {
     return correction.limit().refills()
         && correction.fullAtEpochMicros() > world.redis().clock().epochMicros();
   }
 
   /**
-   * Returns whether the cache may have gone back behind a correction, unseen, and no call stamps
-   * the bucket any more that would tell of it.
+   * Returns whether the cache may have lost a correction without detection, and no further call of
+   * the bucket would show it.
    */
   private boolean isLossUnseen(Correction correction) {
     return world.buckets().hasGoneBack()
@@ -309,8 +311,8 @@ final class Simulation {
   }
 
   /**
-   * Checks that a repeated correction leaves the level unchanged. A cache that went back may have
-   * lost the fact that it was applied, but not its effect.
+   * Checks that a repeated correction does not change the level. A cache with an older state may
+   * lack the version of the correction, but not its effect.
    */
   private void checkSameLevel(
       Correction correction, @Nullable BucketState kept, @Nullable BucketState after) {
@@ -385,7 +387,7 @@ final class Simulation {
             + " are bad");
   }
 
-  /** Checks that each settlement has one verdict, and that it agrees with the ledger. */
+  /** Checks that each settlement has one verdict, which agrees with the ledger. */
   private void checkVerdicts(Recount recount, int partition) {
     List<SettlementVerdict> published = new ArrayList<>();
     for (SimulatedLog.Entry entry : world.kafka().settlements(partition).all()) {

@@ -7,11 +7,11 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** The command line of the simulation: {@code ./weir sim}. */
+/** The command line of the simulation, {@code ./weir sim}. */
 @Command(
     name = "weir",
     mixinStandardHelpOptions = true,
-    description = "Puts Weir to the test under virtual time.",
+    description = "Tests Weir in virtual time.",
     subcommands = {SimCommand.class, CommandLine.HelpCommand.class})
 public final class SimulationMain implements Runnable {
   @Spec

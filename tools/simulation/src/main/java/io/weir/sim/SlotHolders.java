@@ -10,8 +10,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The callers that were let through with slots: each renews them for a while, at any node, then
- * releases them, or dies without a word.
+ * The callers with slots. Each renews its slots for a while, at any node, and then releases them or
+ * crashes.
  */
 final class SlotHolders {
   private static final long MICROS_PER_MILLI = 1_000;
@@ -25,9 +25,9 @@ final class SlotHolders {
   }
 
   /**
-   * Notes what a caller was told of its call.
+   * Records the response to a caller.
    *
-   * @param disturbances those of the cache before the call was made
+   * @param disturbances number of disturbances of the cache before the call
    */
   void told(CheckOutcome.Decided decided, long disturbances) {
     HeldSlots slots = decided.slots();
@@ -39,7 +39,7 @@ final class SlotHolders {
   }
 
   private void holds(SlotToken token, long leaseMicros, DecidedBy decidedBy, long disturbances) {
-    // slots that the cache gave and lost before it was told are those of the loss
+    // the cache lost these slots before the caller received the response
     if (decidedBy == DecidedBy.CACHE && disturbances == world.redis().disturbances()) {
       world.buckets().slots().holds(token);
     }
@@ -85,7 +85,7 @@ final class SlotHolders {
     world.trace().note(node.name(), "releases", token.claim().holder(), said(outcome));
     if (outcome instanceof SlotOutcome.Released) {
       world.count("slots released");
-      if (world.redis().releases() > releases) { // else the node owes the cache the release
+      if (world.redis().releases() > releases) { // otherwise the node still has the release pending
         world.buckets().slots().released(token);
       }
     } else if (isWorthAnotherTry(token)) {

@@ -10,24 +10,25 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Checks who holds slots, as the callers know it: at any time, by the cache's clock, no more of
- * them have been told by the cache that their lease still runs than there are slots; and a slot
- * that is released is free.
+ * Checks the holders of slots, as the callers know them. At any time of the cache's clock, the
+ * number of callers with a running lease is at most the number of slots. A released slot is free.
  */
 final class SlotWitness {
   private final World world;
 
-  /** The newest slots of each holder that the cache has given, and that it still relies on. */
+  /** The newest slots of each holder that the holder still uses. */
   private final Map<String, SlotToken> held = new HashMap<>();
 
-  /** When each of these leases ends: earlier than the token says if the clock stepped back. */
+  /**
+   * The end of each of these leases, which is earlier than in the token if the clock stepped back.
+   */
   private final Map<String, Long> ends = new HashMap<>();
 
   SlotWitness(World world) {
     this.world = world;
   }
 
-  /** Notes that a caller was told by the cache that it holds slots. */
+  /** Records that a caller received slots from the cache. */
   void holds(SlotToken token) {
     held.put(token.claim().holder(), token);
     ends.put(token.claim().holder(), token.claim().untilEpochMicros());
@@ -47,7 +48,7 @@ final class SlotWitness {
     }
   }
 
-  /** Returns the slots that callers rely on at present. */
+  /** Returns the slots that callers currently use. */
   private List<SlotToken> holders(SlotKey key) {
     long now = world.redis().clock().epochMicros();
     List<SlotToken> holders = new ArrayList<>();
@@ -60,12 +61,15 @@ final class SlotWitness {
     return holders;
   }
 
-  /** Notes that a caller does not rely on its slots any more. */
+  /** Records that a caller no longer uses its slots. */
   void leaves(SlotToken token) {
     held.remove(token.claim().holder());
   }
 
-  /** Notes that a caller was told that its slots are released, and that the cache was asked. */
+  /**
+   * Records that a caller received the confirmation of a release, and that the cache received the
+   * request.
+   */
   void released(SlotToken token) {
     for (SlotKey key : token.keys()) {
       if (world.redis().isHeld(key.text(), token.claim().holder())) {
@@ -76,13 +80,16 @@ final class SlotWitness {
     }
   }
 
-  /** A lease runs for as long as it did when the clock was set back; one that had ended is over. */
+  /**
+   * Term: a lease runs for the same duration after the clock was set back. An expired lease stays
+   * expired.
+   */
   void clockSetBack(long beforeEpochMicros, long byMicros) {
     held.keySet().removeIf(holder -> ends.getOrDefault(holder, 0L) <= beforeEpochMicros);
     ends.replaceAll((holder, end) -> end - byMicros);
   }
 
-  /** Term: slots that are lost are free, whoever held them. */
+  /** Term: lost slots are free. */
   void cacheLost() {
     held.clear();
   }

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** The summed results of many histories. */
+/** The sums of the results of many histories. */
 final class Tally {
   private final List<Simulation.Outcome> failures = new ArrayList<>();
   private final TreeMap<String, Long> faults = new TreeMap<>();

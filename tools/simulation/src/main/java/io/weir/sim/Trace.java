@@ -7,8 +7,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Everything that happens in a world, in order: always as a hash, and as text if there is a
- * listener.
+ * All events of a world in order, as a hash, and as text if there is a listener.
  */
 final class Trace {
   private static final long FNV_OFFSET = 0xcbf29ce484222325L;
@@ -39,7 +38,7 @@ final class Trace {
     }
   }
 
-  /** Adds a consequence of an event. The parts are texts and numbers. */
+  /** Adds an effect of an event. The parts are texts and numbers. */
   void note(Object... parts) {
     for (Object part : parts) {
       mix(part.hashCode());

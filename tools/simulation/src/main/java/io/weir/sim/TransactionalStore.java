@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** A store whose writes are undone if the transaction they belong to is aborted. */
+/** A store that undoes the writes of an aborted transaction. */
 final class TransactionalStore implements ByteStore, SeenIds {
   private final TreeMap<byte[], byte[]> map = new TreeMap<>(Arrays::compareUnsigned);
   private final Deque<Undo> undos = new ArrayDeque<>();
@@ -62,7 +62,7 @@ final class TransactionalStore implements ByteStore, SeenIds {
     put(key, text.getBytes(StandardCharsets.US_ASCII));
   }
 
-  /** Returns whether a key was written by the open transaction. */
+  /** Returns whether the open transaction has written a key. */
   boolean isUncommitted(byte[] key) {
     return undos.stream().anyMatch(undo -> Arrays.equals(undo.key, key));
   }

@@ -6,8 +6,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store of rows that gives none when the rows of one client and meter are asked for. Such ranges
- * end in names; those of windows end behind a time, in eight bytes.
+ * A store that returns no rows for a query of one client and meter. Ranges of such queries end in
+ * names, and ranges of windows end in a time of eight bytes.
  */
 record UncountedStore(ByteStore real) implements ByteStore {
   @Override

@@ -25,11 +25,11 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Everything in one simulation: machines, servers, callers, faults and witnesses. */
+/** The world of one simulation: machines, servers, callers, faults and witnesses. */
 final class World {
   /**
-   * Bound of the difference between a node's clock and true time; a server's clock differs by less
-   * than half of it.
+   * Maximum difference between a node's clock and true time. A server's clock differs by less than
+   * half of it.
    */
   private static final long SKEW_MILLIS = 800;
 
@@ -84,7 +84,7 @@ final class World {
     }
     this.callers = new Callers(this, chance.split());
     this.faults = new Faults(this, chance.split());
-    // drawn last, so that histories without a deny cache stay what they were
+    // drawn last, so that histories without a deny cache do not change
     this.messageChance = chance.split();
     this.denyCacheAge =
         messageChance.percent(33)
@@ -102,7 +102,7 @@ final class World {
     this.slotHolders = new SlotHolders(this, cacheOnlyChance);
   }
 
-  /** Draws limits that the cache alone keeps, a sliding log and slots, or none. */
+  /** Draws the limits that only the cache stores, a sliding log and slots, or none. */
   private static List<Policy> cacheOnly(Chance chance) {
     if (!chance.percent(40)) {
       return List.of();
@@ -125,7 +125,7 @@ final class World {
             chance.pick(List.of(CacheFailureMode.values()))));
   }
 
-  /** Draws a limit that clients share, or none. */
+  /** Draws a limit with a bucket that clients share, or none. */
   private static @Nullable Policy shared(Chance chance) {
     return chance.percent(33)
         ? new Policy(
@@ -158,7 +158,7 @@ final class World {
     return plan;
   }
 
-  /** Returns the limits that a process adopts when it starts. */
+  /** Returns the policies that a process uses after its start. */
   PolicySet policies() {
     return policies;
   }
@@ -167,7 +167,7 @@ final class World {
     policies = changed;
   }
 
-  /** Returns whether the nodes may ever have decided by different limits. */
+  /** Returns whether the nodes may ever have had different limits. */
   boolean haveLimitsChanged() {
     return !policies.equals(plan.policies());
   }
@@ -199,22 +199,22 @@ final class World {
     return leaseChance;
   }
 
-  /** Returns how long the nodes repeat a denial at most; zero if they do not. */
+  /** Returns the maximum time for which nodes repeat a denial; zero if they do not. */
   Duration denyCacheAge() {
     return denyCacheAge;
   }
 
-  /** Returns for how long a node may give leased tokens to calls; 0 if none leases. */
+  /** Returns the duration of leases; 0 if nodes take none. */
   long leaseMicros() {
     return leaseTerms == null ? 0 : leaseTerms.micros();
   }
 
-  /** Returns whether this world has limits that the cache alone keeps. */
+  /** Returns whether this world has limits that only the cache stores. */
   boolean hasCacheOnlyLimits() {
     return !cacheOnly.isEmpty();
   }
 
-  /** Returns how many callers may hold a slot at once. */
+  /** Returns the maximum number of slots. */
   long slots() {
     return cacheOnly.stream()
         .map(Policy::limit)
@@ -229,8 +229,8 @@ final class World {
   }
 
   /**
-   * Returns policies together with the limits that never change: the one that clients share, and
-   * those that the cache alone keeps, if this world has them.
+   * Returns policies together with the limits that never change: the shared limit, and the limits
+   * that only the cache stores, if this world has them.
    */
   PolicySet withLasting(PolicySet without) {
     List<Policy> policies = new ArrayList<>(without.policies());
@@ -241,7 +241,7 @@ final class World {
     return new PolicySet(without.version(), policies, without.clients());
   }
 
-  /** Returns policies whose buckets the nodes may lease from, if those of this world do. */
+  /** Returns the policies with leases, if nodes of this world take leases. */
   PolicySet withLeases(PolicySet without) {
     LeaseTerms terms = leaseTerms;
     if (terms == null) {
@@ -325,7 +325,7 @@ final class World {
     return faults.wasAnyClockSet();
   }
 
-  /** Returns a new id for a call that brings none. */
+  /** Returns a new id for a call without an id. */
   String nextId() {
     return "id" + ids++;
   }
@@ -339,12 +339,12 @@ final class World {
     return counts;
   }
 
-  /** Returns how many calls wait nested in each other. */
+  /** Returns the number of nested waiting calls. */
   int depth() {
     return depth;
   }
 
-  /** Lets the rest of the world run while something waits. */
+  /** Runs other events for the given time. */
   void waitFor(long micros) {
     depth++;
     scheduler.runUntil(scheduler.nowMicros() + micros);
@@ -352,8 +352,8 @@ final class World {
   }
 
   /**
-   * Returns the tokens of answered calls that the counting could not know of at a time by the
-   * broker's clock, and does not wait for.
+   * Returns the tokens of answered calls that the aggregator did not know at a time of the broker's
+   * clock, and for which it does not wait.
    */
   long tokensOfSilentNodes(String bucket, long asOfMillis) {
     long sinceMicros = scheduler.nowMicros() - holdMicros();
@@ -361,7 +361,7 @@ final class World {
   }
 
   /**
-   * Returns the tokens of answered calls on a bucket that were recorded after the counting had
+   * Returns the tokens of a bucket's answered calls that were recorded after the aggregator had
    * stopped waiting for them.
    */
   long tokensGivenUp(String bucket) {
@@ -378,8 +378,8 @@ final class World {
   }
 
   /**
-   * Returns an announcer of losses for a node. It announces them in each partition or, if Kafka
-   * becomes unreachable, in some.
+   * Returns an announcer of losses for a node. It announces a loss in each partition, or in some if
+   * Kafka becomes unavailable.
    */
   LossAnnouncer announcer(Node node) {
     return loss -> announce(node, loss);

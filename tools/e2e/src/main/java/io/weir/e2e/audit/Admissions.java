@@ -12,19 +12,18 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Compares what each client's bucket admitted according to the audit log with the most it may
- * admit:
+ * Compares the tokens that each client's bucket admitted, by the audit log, with the maximum:
  *
  * <ul>
- *   <li>by the cache, in T seconds from its first charge to its last: capacity × (1 + losses +
- *       unasked) + refill × T, where <i>losses</i> is how often the cache has lost charges, and
- *       <i>unasked</i> is 1 if a node decided a call of the client without the cache: a bucket that
- *       first occurs in the records with such a call is assumed to be full;
- *   <li>by each node alone, in each of its processes, likewise with its share of the limit, which
- *       starts full if nothing was decided that way for 60 s.
+ * <li>by the cache, in the T seconds between its first and last charge: capacity × (1 + losses +
+ * unasked) + refill × T. Here <i>losses</i> is the number of times that the cache has lost charges.
+ * <i>unasked</i> is 1 if a node decided a call of the client without the cache, because the
+ * aggregator assumes a full bucket if such a call is its first record;
+ * <li>by each process of a node without the cache: the same with the node's share of the limit. The
+ * share starts full if the node has decided no call without the cache for 60 s.
  * </ul>
  *
- * <p>Each bound is one token higher, since times are recorded in whole milliseconds.
+ * <p>Each bound is one token higher, because records have times in whole milliseconds.
  */
 final class Admissions {
   private static final long SHARE_FORGOTTEN_MILLIS = 60_000;
@@ -66,7 +65,7 @@ final class Admissions {
     this.limit = limit;
   }
 
-  /** Adds a batch of calls. Its lines may have been sent before, in other batches. */
+  /** Adds a batch of calls. Earlier batches may have contained the same lines. */
   void add(Recorded.Row batch) {
     for (int i = 0; i < batch.lines().size(); i++) {
       JsonNode line = batch.lines().get(i);
@@ -90,9 +89,9 @@ final class Admissions {
   }
 
   /**
-   * Describes the tokens that a client was admitted beyond what its bucket allows.
+   * Describes the tokens that were admitted for a client above the maximum of its bucket.
    *
-   * @param losses how often the cache lost charges while the client called
+   * @param losses number of times that the cache lost charges while the client called
    */
   List<String> beyond(String client, long losses) {
     List<String> beyond = new ArrayList<>();

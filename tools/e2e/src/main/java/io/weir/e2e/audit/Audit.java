@@ -23,8 +23,9 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Compares the answers of callers with the audit log, the audit log with the ledger, and the ledger
- * with every aggregator's reports. Shares no code with Weir: it reads JSON as any reader would.
+ * Compares the responses to callers with the audit log, the audit log with the ledger, and the
+ * ledger with the reports of every aggregator. Shares no code with Weir, and reads the records as
+ * JSON.
  */
 final class Audit {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -39,7 +40,7 @@ final class Audit {
   }
 
   /**
-   * Waits until all windows of the calls are closed, then compares.
+   * Waits until all windows of the calls are closed, and then compares.
    *
    * @param rounds rounds whose callers have stopped
    */
@@ -148,8 +149,8 @@ final class Audit {
   }
 
   /**
-   * Returns the verdict of a line. Names of clients share one string each, since clients are few
-   * and calls many.
+   * Returns the verdict of a line. All verdicts of a client share one string, because there are few
+   * clients and many calls.
    */
   private static Truth.Verdict verdict(JsonNode line) {
     return new Truth.Verdict(
@@ -183,7 +184,7 @@ final class Audit {
             + "/v1/usage?window=total&from=2026-01-01&client="
             + URLEncoder.encode(client, StandardCharsets.UTF_8);
     List<HttpResponse<String>> answers = new ArrayList<>();
-    // an aggregator that is held up may put a question off
+    // a busy aggregator may reject a request for a while
     Expect.that(
         question + " is answered",
         () -> {

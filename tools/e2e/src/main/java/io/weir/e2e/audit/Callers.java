@@ -19,36 +19,40 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Callers over real HTTP at a steady rate, each call to the next node. Every other call brings its
- * own id, and is repeated at the other node if it gets no verdict, as a careful caller does. A call
- * that was certainly not recorded is always repeated, and a node that stops or refuses gets no
- * calls for a second, as with a load balancer.
+ * Callers over real HTTP at a constant rate, each call to the next node. Every second call has its
+ * own id, and is repeated at the other node if it gets no verdict. A call that was certainly not
+ * recorded is always repeated. A node that stops or refuses calls gets no calls for a second, like
+ * with a load balancer.
  */
 final class Callers implements AutoCloseable {
   /**
-   * Longer than a process on a busy machine is silent; after it the call is tried at another node.
+   * Timeout of a call, after which it is tried at another node. It is longer than the pauses of a
+   * process on a busy machine.
    */
   private static final Duration TIMEOUT = Duration.ofSeconds(15);
 
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** Most concurrent calls. */
+  /** Maximum number of concurrent calls. */
   static final int THREADS = 8;
 
   private static final int CLIENTS_A_ROUND = 6;
   private static final int TRIES = 3;
 
-  /** Lengthens the lines, so that a journal's bound is reached soon. */
+  /** Makes lines longer, so that a journal reaches its bound soon. */
   private static final String LONG = "/" + "x".repeat(200);
 
-  /** Most tries of a call that was certainly not recorded; with the pauses, some 2 s. */
+  /**
+   * Maximum number of tries of a call that was certainly not recorded. With pauses, they take about
+   * 2 s.
+   */
   private static final int SAFE_TRIES = 100;
 
   private static final double CALLS_PER_SECOND = 300;
   private static final long NANOS_BETWEEN_CALLS = (long) (THREADS * 1e9 / CALLS_PER_SECOND);
   private static final long AFTER_NO_ANSWER_NANOS = 20_000_000;
 
-  /** How long a node that stops or is unreachable gets no calls. */
+  /** Time for which a node that stops or is unreachable gets no calls. */
   private static final long AVOIDED_NANOS = 1_000_000_000;
 
   private final String token;
@@ -64,7 +68,8 @@ final class Callers implements AutoCloseable {
   private volatile Round round;
 
   /**
-   * A period with clients of its own, so that each failure can be attributed to its disturbance.
+   * A period with its own clients, so that each error can be attributed to the disturbance of the
+   * period.
    */
   record Round(int number, Truth truth, List<String> checkUrls) {
     Round {
@@ -103,7 +108,7 @@ final class Callers implements AutoCloseable {
     }
   }
 
-  /** Returns the round that new calls belong to. */
+  /** Returns the round of new calls. */
   Round round() {
     return round;
   }
@@ -230,7 +235,7 @@ final class Callers implements AutoCloseable {
     return Try.UNKNOWN;
   }
 
-  /** Stops, and waits for the calls in progress. */
+  /** Stops the callers, and waits for the calls in progress. */
   void stop() throws InterruptedException {
     stopping = true;
     for (Thread thread : threads) {
@@ -238,7 +243,7 @@ final class Callers implements AutoCloseable {
     }
   }
 
-  /** Stops; does not wait for the calls in progress. */
+  /** Stops the callers. Does not wait for the calls in progress. */
   @Override
   public void close() {
     stopping = true;

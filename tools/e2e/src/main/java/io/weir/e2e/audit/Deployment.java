@@ -16,7 +16,7 @@ public interface Deployment {
   /** Returns Kafka's bootstrap servers, for the audit. */
   String kafka();
 
-  /** Returns the token with which calls and reports are asked; empty if none is needed. */
+  /** Returns the token for calls and reports; empty if none is needed. */
   default String token() {
     return "";
   }
@@ -25,17 +25,17 @@ public interface Deployment {
   int partitions();
 
   /**
-   * Checks that no process has ended that nothing will start again.
+   * Checks that every process runs or will be restarted.
    *
-   * @throws IllegalStateException if one has
+   * @throws IllegalStateException if a process has ended permanently
    */
   void assertStands();
 
-  /** Returns a limit of every client, whose admissions are audited; empty if there is none. */
+  /** Returns the limit of every client for the audit of admissions; empty if there is none. */
   default Optional<Limit> limit() {
     return Optional.empty();
   }
 
-  /** Runs {@code weir verify} over {@code [from, to)} and returns what it found. */
+  /** Runs {@code weir verify} over {@code [from, to)}, and returns the result. */
   Verified verify(Instant from, Instant to) throws Exception;
 }

@@ -3,14 +3,16 @@ package io.weir.e2e.audit;
 
 import io.weir.testing.Await;
 
-/** Waits for what a deployment is expected to do, and names what it fails to do. */
+/**
+ * Waits for expected conditions of a deployment, and names a condition that does not hold in time.
+ */
 public final class Expect {
   private Expect() {}
 
   /**
    * Waits until the condition holds.
    *
-   * @param what the condition in words
+   * @param what a description of the condition
    * @throws IllegalStateException if it does not hold within {@link Await#TIMEOUT}
    */
   public static void that(String what, Await.Condition condition) throws Exception {

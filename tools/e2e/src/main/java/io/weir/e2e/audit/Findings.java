@@ -8,9 +8,9 @@ import java.util.Map;
  * The findings of the audit.
  *
  * @param rounds the findings of each audited round, in order
- * @param quarantined records that could not be counted; the callers sent none
- * @param isVerified whether {@code weir verify} found no difference, and nothing unproven except
- *     for nodes that have lost a disk
+ * @param quarantined number of records that could not be counted; callers sent none
+ * @param isVerified whether {@code weir verify} found no difference, and all its unproven results
+ *     are about nodes that have lost a disk
  */
 record Findings(List<OfRound> rounds, long quarantined, boolean isVerified) {
   public Findings {
@@ -23,9 +23,9 @@ record Findings(List<OfRound> rounds, long quarantined, boolean isVerified) {
    * @param answered calls with a verdict
    * @param failed calls without a verdict after all their tries
    * @param errors tries without a verdict, by error
-   * @param lost calls that were answered and are not recorded, or recorded and not in the ledger
+   * @param lost calls that were answered but not recorded, or recorded but not in the ledger
    * @param gone answered calls that are not recorded because they were lost with a disk
-   * @param doubled calls that are recorded or billed more often than they were made
+   * @param doubled calls that were recorded or billed more often than they were sent
    * @param reports reports answered while calls were made
    * @param misreported figures of a report that differ from the records
    * @param overAdmitted buckets that admitted more than their limit allows

@@ -2,11 +2,11 @@
 package io.weir.e2e.audit;
 
 /**
- * A token bucket that every client has. Without the cache each node decides by its share.
+ * The token bucket of every client. Without the cache each node decides by its share.
  *
- * @param endpoints prefix of the endpoints whose calls it limits
+ * @param endpoints prefix of the limited endpoints
  * @param capacity capacity in tokens, a multiple of the number of nodes
  * @param tokensPerSecond refill rate
- * @param nodes number of ingest nodes that share it
+ * @param nodes number of ingest nodes that share the limit
  */
 public record Limit(String endpoints, long capacity, long tokensPerSecond, int nodes) {}

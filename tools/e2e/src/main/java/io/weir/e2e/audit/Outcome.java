@@ -17,7 +17,7 @@ public record Outcome(List<String> names, Findings findings) {
     names = List.copyOf(names);
   }
 
-  /** Returns whether nothing was lost, doubled or wrongly reported. */
+  /** Returns whether no call was lost, duplicated or wrongly reported. */
   public boolean isRight() {
     return findings.isRight();
   }
@@ -34,7 +34,7 @@ public record Outcome(List<String> names, Findings findings) {
     return details;
   }
 
-  /** Prints the table: a row for each name, and the sums. */
+  /** Prints the table with a row for each name, and the sums. */
   public void print(PrintWriter out) {
     FaultTable table = new FaultTable();
     for (int i = 0; i < names.size(); i++) {

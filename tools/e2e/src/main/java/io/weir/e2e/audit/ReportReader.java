@@ -18,9 +18,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads reports while calls are made and faults happen, from every aggregator in turn. A report may
- * be refused; one that is answered must not show more calls than were made, nor fewer than earlier
- * reports require ({@link ReportedUsage}).
+ * Reads reports from every aggregator in turn, during calls and faults. An aggregator may refuse a
+ * report. A report must not show more calls than were sent, or fewer calls than earlier reports
+ * require ({@link ReportedUsage}).
  */
 final class ReportReader implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ReportReader.class);
@@ -86,7 +86,7 @@ final class ReportReader implements AutoCloseable {
     for (JsonNode row : report.path("data")) {
       calls += row.path("allowed").asLong() + row.path("denied").asLong();
     }
-    long made = of.truth().tries(client); // read after the report: can only have grown
+    long made = of.truth().tries(client); // read after the report, because the number only increases
     if (calls > made) {
       return client + ": " + url + " reports " + calls + " calls of " + made + " made";
     }
@@ -102,8 +102,8 @@ final class ReportReader implements AutoCloseable {
   }
 
   /**
-   * Returns the offset of a position {@code partition:offset}; a report about a client has only
-   * one.
+   * Returns the offset of a position {@code partition:offset}. A report of a client has only one
+   * position.
    */
   private static long offset(String position) {
     return Long.parseLong(position.substring(position.lastIndexOf(':') + 1));

@@ -4,12 +4,12 @@ package io.weir.e2e.audit;
 import java.net.URI;
 import java.net.http.HttpRequest;
 
-/** Begins requests to a deployment. Stateless and thread-safe. */
+/** Creates requests to a deployment. Stateless and thread-safe. */
 final class Requests {
   private Requests() {}
 
   /**
-   * Begins a request.
+   * Creates the builder of a request.
    *
    * @param token empty if none is needed
    */

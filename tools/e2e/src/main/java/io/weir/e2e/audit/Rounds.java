@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.concurrent.Callable;
 
 /**
- * A deployment under load, round by round. Each round has one disturbance and clients of its own.
- * All rounds are audited at the end. Not thread-safe.
+ * A deployment under load, round by round. Each round has one disturbance and its own clients. The
+ * audit at the end covers all rounds. Not thread-safe.
  */
 public final class Rounds implements AutoCloseable {
   /**
@@ -31,21 +31,21 @@ public final class Rounds implements AutoCloseable {
     void begins(int round, String name);
 
     /**
-     * Called when a round is over.
+     * Called when a round has ended.
      *
-     * @param answered calls that got a verdict
-     * @param failed calls that got none
+     * @param answered number of calls with a verdict
+     * @param failed number of calls without a verdict
      * @param notes further remarks
      */
     void ended(int round, String name, long answered, long failed, List<String> notes);
   }
 
-  /** A disturbance that is over when it returns. */
+  /** A disturbance that has ended when it returns. */
   public interface Disturbance {
     /**
      * Runs the disturbance under load.
      *
-     * @param truth the answers that callers receive meanwhile
+     * @param truth the responses that callers receive during the disturbance
      */
     void happen(Truth truth) throws Exception;
   }
@@ -57,7 +57,7 @@ public final class Rounds implements AutoCloseable {
     this.reader = new ReportReader(deployment.reportsUrls(), deployment.token(), callers::round);
   }
 
-  /** Starts with an undisturbed round, round 0; calls are answered when this returns. */
+  /** Starts with the undisturbed round 0. The deployment answers calls when this method returns. */
   public static Rounds begin(Deployment deployment, Progress progress) {
     Rounds rounds = new Rounds(deployment, progress);
     try {
@@ -75,7 +75,7 @@ public final class Rounds implements AutoCloseable {
    * Runs a round.
    *
    * @param checkUrls addresses for its calls
-   * @return the answers that its callers received
+   * @return the responses that its callers received
    * @throws IllegalStateException if the disturbance failed, or calls are not answered again; the
    *     message names the round
    */
@@ -94,7 +94,7 @@ public final class Rounds implements AutoCloseable {
     return truth;
   }
 
-  /** Stops the callers, waits until everything is counted, and compares. */
+  /** Stops the callers, waits until all calls are counted, and compares. */
   public Outcome audit() {
     return inWords(
         () -> {

@@ -11,9 +11,9 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
-/** The answers that the callers of one round received. Thread-safe. */
+/** The responses that the callers of one round received. Thread-safe. */
 public final class Truth {
-  /** The error of a call for which the journal has no room. */
+  /** The error of a call when the journal is full. */
   public static final String FULL = "503 journal full";
 
   /** The error of a call that could not be written to the journal. */
@@ -36,28 +36,28 @@ public final class Truth {
   /** A verdict that a caller received; a repeated call may receive two. */
   record Verdict(String client, String id, boolean allowed) {}
 
-  /** Notes that a call is about to be made. */
+  /** Records that a caller is about to send a call. */
   void begins(String client) {
     tries.computeIfAbsent(client, unknown -> new LongAdder()).increment();
   }
 
-  /** Notes that a call was answered with its verdict, as recorded. */
+  /** Records a response with a verdict of a recorded call. */
   void answered(String client, String id, boolean allowed) {
     answered.increment();
     verdicts.add(new Verdict(client, id, allowed));
   }
 
-  /** Notes that a call was answered with its verdict, as not recorded. */
+  /** Records a response with a verdict of a call that was not recorded. */
   void dropped() {
     answered.increment();
     dropped.increment();
   }
 
   /**
-   * Notes that a try got no verdict.
+   * Records that a try got no verdict.
    *
-   * @param error the reason, in words
-   * @param mayBeRecorded whether the call may have been recorded all the same
+   * @param error a description of the reason
+   * @param mayBeRecorded whether the call may nevertheless be recorded
    */
   void withoutVerdict(String error, boolean mayBeRecorded) {
     errors.computeIfAbsent(error, unknown -> new LongAdder()).increment();
@@ -66,15 +66,15 @@ public final class Truth {
     }
   }
 
-  /** Notes that a call got no verdict at any try. */
+  /** Records that no try of a call got a verdict. */
   void failed() {
     failed.increment();
   }
 
   /**
-   * Notes that a report was answered while calls were made.
+   * Records a report that was returned during calls.
    *
-   * @param wrongReport why it cannot be correct; null if it can
+   * @param wrongReport the reason why the report cannot be correct; null if it can
    */
   void reported(@Nullable String wrongReport) {
     reports.increment();
@@ -83,24 +83,24 @@ public final class Truth {
     }
   }
 
-  /** Notes that an answer was wrong. */
+  /** Records a wrong response. */
   public void wrong(String what) {
     wrong.add(what);
   }
 
   /**
    * Returns the number of calls answered since {@link #answered} returned {@code before}, including
-   * those whose answers are in flight.
+   * calls with a response in flight.
    */
   public long answeredSince(long before) {
     return answered.sum() - before + Callers.THREADS;
   }
 
   /**
-   * Notes that a disk was lost, and with it calls that were answered.
+   * Records that a disk was lost with answered calls.
    *
-   * @param node the node, whose journal can no longer prove that nothing is missing
-   * @param atMost how many calls may be lost
+   * @param node the node, whose journal can no longer prove that no call is missing
+   * @param atMost maximum number of lost calls
    */
   public void goneWithDisk(String node, long atMost) {
     doubtful.add(node);
@@ -108,8 +108,8 @@ public final class Truth {
   }
 
   /**
-   * Notes that the cache has lost charges: its buckets may admit one more capacity until they are
-   * corrected.
+   * Records that the cache has lost charges, so that its buckets may admit one more capacity until
+   * their correction.
    */
   public void cacheLost() {
     cacheLosses.increment();
@@ -120,7 +120,7 @@ public final class Truth {
     notes.add(what);
   }
 
-  /** Returns the number of calls made so far for a client; no report can show more. */
+  /** Returns the number of calls sent for a client so far, which is the maximum of any report. */
   long tries(String client) {
     LongAdder of = tries.get(client);
     return of == null ? 0 : of.sum();
@@ -145,14 +145,14 @@ public final class Truth {
   }
 
   /**
-   * Returns the most calls that may have been answered as not recorded: {@link #droppedCount},
-   * those without a verdict, and those whose answers are in flight.
+   * Returns the maximum number of calls answered as not recorded: {@link #droppedCount}, calls
+   * without a verdict, and calls with a response in flight.
    */
   public long droppedAtMost() {
     return dropped.sum() + withoutVerdict.sum() + Callers.THREADS;
   }
 
-  /** Returns the number of tries without a verdict that may be recorded all the same. */
+  /** Returns the number of tries without a verdict that may nevertheless be recorded. */
   public long withoutVerdictCount() {
     return withoutVerdict.sum();
   }
@@ -180,7 +180,7 @@ public final class Truth {
     return mayBeGone.sum();
   }
 
-  /** Returns how often the cache has lost charges. */
+  /** Returns the number of times that the cache has lost charges. */
   long cacheLosses() {
     return cacheLosses.sum();
   }
@@ -190,12 +190,12 @@ public final class Truth {
     return Set.copyOf(doubtful);
   }
 
-  /** Returns the number of reports answered meanwhile. */
+  /** Returns the number of reports during the round. */
   long reports() {
     return reports.sum();
   }
 
-  /** Returns descriptions of the answers that cannot be correct. */
+  /** Returns descriptions of the responses that cannot be correct. */
   List<String> wrong() {
     return List.copyOf(wrong);
   }

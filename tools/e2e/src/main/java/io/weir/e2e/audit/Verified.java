@@ -7,8 +7,8 @@ import java.util.List;
 /**
  * The result of {@code weir verify}.
  *
- * @param status its exit status
- * @param unproven its reasons why the range is not proven
+ * @param status exit status of the command
+ * @param unproven the command's reasons why the range is not proven
  */
 public record Verified(int status, List<String> unproven) {
   private static final int NO_DIFFERENCE_BUT_UNPROVEN = 3;
@@ -23,7 +23,7 @@ public record Verified(int status, List<String> unproven) {
   }
 
   /**
-   * Returns whether there is no difference, and everything unproven is about these nodes.
+   * Returns whether there is no difference, and all unproven results are about the given nodes.
    *
    * @param doubtful nodes that have lost a disk
    */

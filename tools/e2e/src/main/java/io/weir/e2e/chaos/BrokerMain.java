@@ -14,13 +14,13 @@ import java.util.Arrays;
 import java.util.List;
 import org.apache.kafka.common.utils.Exit;
 
-/** A node of a Kafka cluster in a separate process, so that it can be killed alone. */
+/** A node of a Kafka cluster in a separate process, so that a test can kill it alone. */
 public final class BrokerMain {
-  /** Beginning of the line that reports that the broker answers. */
+  /** Beginning of the line that reports that the broker is ready. */
   static final String READY = "broker is ready on port";
 
   /**
-   * Beginning of the line that reports by how many milliseconds the broker's clock is now ahead.
+   * Beginning of the line that reports the milliseconds by which the broker's clock is ahead.
    */
   static final String AHEAD = "broker's clock is ahead by ms";
 
@@ -63,7 +63,7 @@ public final class BrokerMain {
             listeners);
     MovableClock clock = new MovableClock();
     EmbeddedKafka kafka = EmbeddedKafka.start(Path.of(arguments[0]), node, clock);
-    // the process belongs to this broker alone, so its request to exit must take effect
+    // the process contains only this broker, so its request to exit must take effect
     Exit.resetHaltProcedure();
     Exit.resetExitProcedure();
     Runtime.getRuntime().addShutdownHook(new Thread(kafka::close, "broker-stop"));
@@ -72,7 +72,7 @@ public final class BrokerMain {
     Thread.currentThread().join();
   }
 
-  /** Sets the clock ahead by as many milliseconds as each line of the standard input contains. */
+  /** Reads milliseconds from each line of the standard input, and sets the clock ahead by them. */
   private static void obey(MovableClock clock) throws IOException {
     BufferedReader orders =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));

@@ -11,8 +11,8 @@ import java.util.Locale;
 import org.apache.kafka.common.Uuid;
 
 /**
- * The brokers of a cluster. Each member of the cluster reaches every broker through a relay of its
- * own, and so do the other brokers; the audit uses no relay.
+ * The brokers of a cluster. Each member of the cluster, and each other broker, reaches a broker
+ * through a separate relay. The audit uses no relay.
  */
 final class Brokers {
   private static final String PEERS = "PEERS";
@@ -24,7 +24,7 @@ final class Brokers {
   /**
    * Creates the brokers, without starting them.
    *
-   * @param clients names of those that connect through a relay
+   * @param clients names of the members that connect through a relay
    */
   Brokers(Path folder, int count, List<String> clients, FixedPorts ports, Network network) {
     String clusterId = Uuid.randomUuid().toString();

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
 
-/** Injects faults into a cluster under load, round by round, then audits. */
+/** Injects faults into a cluster under load, round by round, and then audits the cluster. */
 final class Chaos {
   private final Path folder;
   private final int brokers;
@@ -20,7 +20,7 @@ final class Chaos {
   private final RandomGenerator random;
   private final Rounds.Progress progress;
 
-  /** Thrown if something broke during a round, other than what the audit looks for. */
+  /** Thrown when a round fails for a reason that is not a finding of the audit. */
   public static final class ChaosException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -32,12 +32,12 @@ final class Chaos {
   /**
    * Creates a run.
    *
-   * @param folder an empty folder, kept by the caller
+   * @param folder an empty folder, which the caller must delete
    * @param brokers 1 or 3
    * @param names the faults to inject; all if empty
    * @param longest longest duration of a fault, above 2 s
    * @param seed determines the order and the details of the faults
-   * @throws IllegalArgumentException if a name is not known; the message lists the known ones
+   * @throws IllegalArgumentException if a name is unknown; the message lists the known names
    */
   public Chaos(
       Path folder,
@@ -77,9 +77,9 @@ final class Chaos {
   }
 
   /**
-   * Runs each fault once, in random order, then continues with random ones until the time is over.
+   * Runs each fault once in random order, and then random faults until the time has passed.
    *
-   * @return what the audit found; round 0 is undisturbed
+   * @return the result of the audit; round 0 is undisturbed
    * @throws ChaosException if the cluster did not survive a fault, or could not be audited
    */
   public Outcome run(Duration atLeast) throws ChaosException {

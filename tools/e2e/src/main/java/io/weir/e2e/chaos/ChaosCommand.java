@@ -22,18 +22,19 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * Injects faults into separate processes under load, and audits the answers that callers received.
+ * Injects faults into separate processes under load, and audits the responses that callers
+ * received.
  */
 @Command(
     name = "chaos",
     mixinStandardHelpOptions = true,
     description =
-        "Injects faults into three brokers, Redis, two ingest nodes and two aggregators, each "
-            + "a process of its own, and the network between them, under load; then compares what "
-            + "callers were told with the audit log, the ledger, every aggregator's reports and "
-            + "`weir verify`. Each fault comes once, then random ones. Exit 0 when nothing was "
-            + "lost, doubled or wrongly reported, else 1 and every difference. docs/testing.md "
-            + "tells more.")
+        "Injects faults into three brokers, Redis, two ingest nodes and two aggregators, which are "
+            + "separate processes, and into the network between them, under load. Then the command "
+            + "compares the responses to callers with the audit log, the ledger, every aggregator's "
+            + "reports and `weir verify`. Each fault happens once, then random faults follow. Exits "
+            + "with 0 if no call was lost, duplicated or wrongly reported; otherwise with 1, and "
+            + "prints every difference. See docs/testing.md.")
 public final class ChaosCommand implements Callable<Integer> {
   private static final Duration LEAST_LONGEST = Duration.ofSeconds(3);
 
@@ -45,41 +46,41 @@ public final class ChaosCommand implements Callable<Integer> {
       names = "--minutes",
       paramLabel = "N",
       defaultValue = "0",
-      description = "go on for so long; each fault once at least (${DEFAULT-VALUE})")
+      description = "minimum duration in minutes; each fault happens at least once (${DEFAULT-VALUE})")
   private long minutes;
 
   @Option(
       names = "--seed",
       paramLabel = "S",
-      description = "order and details of the faults; another each time if absent")
+      description = "determines the order and details of the faults; random if absent")
   private long seed = System.nanoTime();
 
   @Option(
       names = "--fault",
       paramLabel = "NAME",
-      description = "only this fault; may be repeated. --faults lists them")
+      description = "inject only this fault; may be repeated. --faults lists the names")
   private List<String> only = new ArrayList<>();
 
   @Option(
       names = "--brokers",
       paramLabel = "N",
       defaultValue = "3",
-      description = "1 or 3 (${DEFAULT-VALUE}); with 1 the faults that need more are left out")
+      description = "number of brokers, 1 or 3 (${DEFAULT-VALUE}); 1 excludes faults that need more")
   private int brokers;
 
   @Option(
       names = "--longest",
       paramLabel = "D",
-      description = "longest that a fault lasts, PT3S at least (${DEFAULT-VALUE})")
+      description = "maximum duration of a fault, at least PT3S (${DEFAULT-VALUE})")
   private Duration longest = Duration.ofSeconds(15);
 
-  @Option(names = "--faults", description = "list the faults and end")
+  @Option(names = "--faults", description = "print the names of the faults and exit")
   private boolean list;
 
   @Option(
       names = "--keep",
       paramLabel = "FOLDER",
-      description = "keep data and logs of all processes there; a new or empty folder")
+      description = "new or empty folder in which to keep the data and logs of all processes")
   private String keep = "";
 
   @Override
@@ -95,7 +96,7 @@ public final class ChaosCommand implements Callable<Integer> {
     }
     if (longest.compareTo(LEAST_LONGEST) < 0) {
       throw new ParameterException(
-          spec.commandLine(), "--longest must be " + LEAST_LONGEST + " at least");
+          spec.commandLine(), "--longest must be at least " + LEAST_LONGEST);
     }
     Path folder = folder();
     out.println("seed " + seed + ", data and logs in " + folder);
@@ -137,7 +138,9 @@ public final class ChaosCommand implements Callable<Integer> {
     }
   }
 
-  /** Shows a bar on the error output, and prints a line for each round on the output. */
+  /**
+   * Shows a progress bar on standard error, and prints a line for each round on standard output.
+   */
   private record Bar(ProgressBar bar, PrintWriter out, Instant begun) implements Rounds.Progress {
     Bar(ProgressBar bar, PrintWriter out) {
       this(bar, out, Instant.now());

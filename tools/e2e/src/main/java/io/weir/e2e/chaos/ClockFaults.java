@@ -23,9 +23,8 @@ final class ClockFaults {
   }
 
   /**
-   * Sets the clock of a running broker ahead, which then dates the records of the partitions that
-   * it leads. A restart corrects the clock: Kafka's own timers stand still for as long as its clock
-   * is set back.
+   * Sets the clock of a running broker ahead, so that records of its partitions have later times. A
+   * restart corrects the clock, because Kafka's timers stop if its clock is set back.
    */
   private void ahead(Scene scene) throws Exception {
     Member broker = scene.anyBroker();
@@ -33,7 +32,7 @@ final class ClockFaults {
     scene.truth().note(broker.name() + " is ahead by " + ahead);
     scene.cluster().awaitReady(broker);
     broker.tell(Long.toString(ahead.toMillis()), BrokerMain.AHEAD + " " + ahead.toMillis());
-    // it may have been restarted just now, and lead no partition
+    // the broker may have just restarted, and lead no partition
     scene.cluster().electPreferredLeaders();
     Instant atLeast = Instant.now().plus(ahead).minus(ahead.dividedBy(2));
     Expect.that(

@@ -37,12 +37,12 @@ import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Brokers, Redis, two ingest nodes and two aggregators, each a separate process over its own
- * folder, with a relay between any two that communicate. Addresses stay the same when a process is
- * started again. Processes may be started and stopped by one thread at a time.
+ * Brokers, Redis, two ingest nodes and two aggregators. Each is a separate process with its own
+ * folder, and a relay connects any two that communicate. Addresses stay the same after a restart.
+ * Only one thread at a time may start and stop processes.
  */
 final class Cluster implements Deployment, AutoCloseable {
-  /** Length of a ledger window; short, so that windows close while faults happen. */
+  /** Length of a ledger window. It is short, so that windows close during faults. */
   private static final String WINDOW = "PT5S";
 
   private static final int PARTITIONS = 4;
@@ -99,10 +99,10 @@ final class Cluster implements Deployment, AutoCloseable {
   }
 
   /**
-   * Starts all processes; calls and reports are answered when this returns.
+   * Starts all processes. They answer calls and reports when this method returns.
    *
-   * @param folder an empty folder, used by this cluster alone
-   * @param brokers 1, or 3, of which any two suffice
+   * @param folder an empty folder, which only this cluster uses
+   * @param brokers number of brokers, 1 or 3; of three, two suffice
    */
   static Cluster start(Path folder, int brokers) throws Exception {
     Cluster cluster = new Cluster(folder, brokers);
@@ -140,7 +140,7 @@ final class Cluster implements Deployment, AutoCloseable {
     environment.put("WEIR_POLICIES", policies.toString());
     environment.put("WEIR_DECISION_DEADLINE", "PT0.5S");
     environment.put("WEIR_LOG", "INFO");
-    // one node with, one without
+    // one node with the deny cache, and one without
     environment.put("WEIR_DENY_CACHE", urls.size() % PAIR == 0 ? "PT1S" : "PT0S");
     return Member.command(name, folder, environment, "ingest is ready on port", "ingest");
   }
@@ -191,7 +191,7 @@ final class Cluster implements Deployment, AutoCloseable {
     return network;
   }
 
-  /** Waits until a process is fully ready; for a broker, until all replicas are in sync. */
+  /** Waits until a process is ready. For a broker, waits until all replicas are in sync. */
   void awaitReady(Member member) throws Exception {
     if (!becomesReady(member, Await.TIMEOUT)) {
       throw new IllegalStateException(
@@ -199,7 +199,7 @@ final class Cluster implements Deployment, AutoCloseable {
     }
   }
 
-  /** Returns whether a process becomes fully ready in time. */
+  /** Returns whether a process becomes ready in time. */
   boolean becomesReady(Member member, Duration timeout) throws Exception {
     String url = urls.get(member.name());
     return Await.within(
@@ -222,7 +222,7 @@ final class Cluster implements Deployment, AutoCloseable {
     }
   }
 
-  /** Returns the present value of a process's counter or gauge without labels. */
+  /** Returns the current value of a counter or gauge without labels. */
   long metric(Member member, String name) throws Exception {
     List<Long> values = new ArrayList<>();
     Expect.that(
@@ -239,7 +239,7 @@ final class Cluster implements Deployment, AutoCloseable {
     return values.get(0);
   }
 
-  /** Returns the body of an answer with status 200; empty for any other status or no answer. */
+  /** Returns the body of a response with status 200; empty for any other status or no response. */
   private Optional<String> get(String url) throws InterruptedException {
     try {
       HttpResponse<String> answer =
@@ -252,7 +252,7 @@ final class Cluster implements Deployment, AutoCloseable {
     }
   }
 
-  /** Returns the health document of a process; empty if it does not answer. */
+  /** Returns the health document of a process; empty if it does not respond. */
   String health(Member member) throws InterruptedException {
     return get(urls.get(member.name()) + "/health/ready").orElse("");
   }
@@ -272,9 +272,8 @@ final class Cluster implements Deployment, AutoCloseable {
   }
 
   /**
-   * Makes each broker the leader again of the partitions that it is to lead, as far as it has
-   * caught up. Kafka does so by itself every five minutes; until then a broker that was restarted
-   * may lead none.
+   * Elects the preferred leader of each partition, if it has caught up. Kafka does this only every
+   * five minutes, and until then a restarted broker may lead no partition.
    */
   void electPreferredLeaders() throws Exception {
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka()))) {
@@ -360,21 +359,21 @@ final class Cluster implements Deployment, AutoCloseable {
     redis.kill();
   }
 
-  /** Stops Redis cleanly: it keeps every charge. */
+  /** Stops Redis in order, without the loss of a charge. */
   void stopRedis() {
     redis.close();
   }
 
   /**
-   * Starts Redis over the data it left behind.
+   * Starts Redis with its existing data.
    *
-   * @param options as on its command line
+   * @param options options of the command line
    */
   void startRedis(String... options) throws IOException {
     redis = RedisServer.start(folder.resolve("redis"), redisPort, options);
   }
 
-  /** Deletes the state that an aggregator, which must not be running, has on its disk. */
+  /** Deletes the state of an aggregator on its disk. The aggregator must not run. */
   void deleteState(Member aggregator) throws IOException {
     deleteAll(folder.resolve(aggregator.name()));
   }

@@ -4,13 +4,12 @@ package io.weir.e2e.chaos;
 import java.util.Set;
 
 /**
- * A fault that is over when {@link #inject} returns: everything runs again, though it may not have
+ * A fault that has ended when {@link #inject} returns. All processes run again, but may not have
  * caught up.
  *
- * @param name its name in the table
- * @param grounds what it affects
- * @param callsMustSucceed whether every call must still get its verdict, from another node if
- *     necessary
+ * @param name name of the fault in the table
+ * @param grounds the parts that the fault affects
+ * @param callsMustSucceed whether every call must get a verdict, from another node if necessary
  * @param injection the effect
  */
 record Fault(String name, Set<Ground> grounds, boolean callsMustSucceed, Injection injection) {

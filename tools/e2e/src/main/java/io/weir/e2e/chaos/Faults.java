@@ -14,7 +14,8 @@ final class Faults {
   /**
    * Creates faults of a limited duration, unless their name says otherwise.
    *
-   * @param longest above 2 s; with 15 s the sessions of most clients end now and then
+   * @param longest maximum duration of a fault, above 2 s; with 15 s, sessions of most clients
+   *     expire sometimes
    * @param brokers number of brokers; some faults need more than one
    */
   Faults(Duration longest, int brokers) {

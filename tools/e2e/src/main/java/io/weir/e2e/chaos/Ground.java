@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.chaos;
 
-/** What a fault affects. Two simultaneous faults have no ground in common. */
+/** The parts that a fault affects. Two simultaneous faults affect different parts. */
 enum Ground {
   INGEST,
   AGGREGATORS,

@@ -11,7 +11,7 @@ import java.util.List;
 final class HogFaults {
   private static final int HOGS = 6;
 
-  /** Ends with the process that started it, however that ends. */
+  /** A shell loop that ends when the process that started it ends, even after a kill. */
   private static final String LOOP = "while kill -0 \"$1\" 2>/dev/null; do :; done";
 
   private final Lasting lasting;

@@ -14,15 +14,18 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
-/** Faults of a journal that has no room, because of its own bound or a full disk, in both modes. */
+/** Faults of a full journal, because of its bound or a full disk, in both modes. */
 final class JournalFaults {
-  /** The least bound that is allowed; reached after some 10 s without Kafka. */
+  /** The minimum bound, which is reached after about 10 s without Kafka. */
   private static final String SMALL_BYTES = "1048576";
 
-  /** Less than RocksDB preallocates for a log, so that each write needs further space. */
+  /**
+   * Size of the disk. It is less than RocksDB preallocates for a log, so that each write needs more
+   * space.
+   */
   private static final int JOURNAL_DISK_MEBIBYTES = 16;
 
-  /** Longer than a journal needs to recover by itself; after it the node is restarted. */
+  /** Time after which the node is restarted. It is longer than a journal needs to recover. */
   private static final Duration HEALING = Duration.ofSeconds(15);
 
   private final Lasting lasting;
@@ -66,11 +69,11 @@ final class JournalFaults {
   }
 
   /**
-   * Compares the node's count of lost calls with what callers saw: the calls answered as not
-   * recorded, and those that got no answer.
+   * Compares the node's count of lost calls with the responses: the calls answered as not recorded,
+   * and the calls without a response.
    */
   private static void compareDrops(Scene scene, Member node) throws Exception {
-    // calls go on meanwhile, so those that were dropped are counted before and after
+    // callers continue, so dropped calls are counted before and after
     long before = scene.truth().droppedCount();
     long counted = scene.cluster().metric(node, "weir_log_dropped_calls_total");
     long after = scene.truth().droppedAtMost();
@@ -86,7 +89,10 @@ final class JournalFaults {
     }
   }
 
-  /** Uses a separate small disk and a separate node name, since a journal belongs to its name. */
+  /**
+   * Uses a separate small disk and a separate node name, because a journal belongs to one node
+   * name.
+   */
   private void diskFull(Scene scene, String whenFull) throws Exception {
     Cluster cluster = scene.cluster();
     Member node = scene.anyIngest();
@@ -120,8 +126,8 @@ final class JournalFaults {
   }
 
   /**
-   * Waits until Kafka has all that a node holds now. Calls go on meanwhile, so that the node may
-   * always hold some: the oldest must be younger than this wait.
+   * Waits until Kafka has all lines that a node has now. Callers continue, so the node always has
+   * some lines. Therefore the oldest line must be younger than this wait.
    */
   private static void awaitSent(Cluster cluster, Member node) throws Exception {
     long sinceNanos = System.nanoTime();

@@ -11,10 +11,10 @@ import java.util.random.RandomGenerator;
  * @param longest above 2 s; with 15 s the sessions of most clients end now and then
  */
 record Lasting(Duration longest) {
-  /** Long enough for timeouts of a second or less to expire, on both sides. */
+  /** Duration in which timeouts of at most a second expire on both sides. */
   private static final long SHORT_MILLIS = 2_000;
 
-  /** Longer than the sessions and transactions of the aggregators, which last 6 s here. */
+  /** Duration beyond the sessions and transactions of the aggregators, which are 6 s here. */
   private static final long BEYOND_SESSIONS_MILLIS = 25_000;
 
   void aMoment(RandomGenerator random) throws InterruptedException {

@@ -15,8 +15,8 @@ import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One process of the cluster that can be ended and started again over the same data, or suspended.
- * It may be started and ended by one thread at a time.
+ * One process of the cluster, which can be restarted with the same data, or suspended. Only one
+ * thread at a time may start and end it.
  */
 final class Member implements AutoCloseable {
   private final String name;
@@ -30,7 +30,7 @@ final class Member implements AutoCloseable {
     /**
      * Starts the process without waiting until it is ready.
      *
-     * @param overrides variables that differ from the usual ones
+     * @param overrides variables that replace the default variables
      */
     WeirProcess launch(Map<String, String> overrides) throws IOException;
   }
@@ -58,15 +58,14 @@ final class Member implements AutoCloseable {
     return name;
   }
 
-  /** Sets variables that differ from the usual ones, from the next start on. */
+  /** Sets variables that replace the default variables from the next start on. */
   void override(Map<String, String> variables) {
     overrides = Map.copyOf(variables);
   }
 
   /**
-   * Starts the process, and waits until it reports that it is ready. If it exits before, it is
-   * started again for a while, as its supervisor would do: it may need what is unavailable at the
-   * moment.
+   * Starts the process, and waits until it reports that it is ready. If it exits before, this
+   * method starts it again for a while, like a supervisor, because a dependency may be unavailable.
    */
   void start() throws IOException, InterruptedException {
     if (process != null) {
@@ -130,7 +129,7 @@ final class Member implements AutoCloseable {
     process = null;
   }
 
-  /** Sends SIGSTOP: the process is suspended, its connections stay open. */
+  /** Sends SIGSTOP, which suspends the process and keeps its connections open. */
   void pause() throws IOException, InterruptedException {
     Signals.send("STOP", running().pid());
   }
@@ -144,7 +143,7 @@ final class Member implements AutoCloseable {
    * Sends the process a line, and waits for the line that acknowledges it.
    *
    * @param line the line for its standard input
-   * @param heard the beginning of the acknowledging line
+   * @param heard beginning of the line that acknowledges it
    */
   void tell(String line, String heard) throws IOException, InterruptedException {
     WeirProcess running = running();
@@ -152,13 +151,13 @@ final class Member implements AutoCloseable {
     running.awaitLine(heard);
   }
 
-  /** Returns whether it was started and has not ended by itself. */
+  /** Returns whether the process was started and has not ended by itself. */
   boolean isRunning() {
     WeirProcess running = process;
     return running != null && running.isAlive();
   }
 
-  /** Returns what it has written to its error output. */
+  /** Returns the text that the process has written to standard error. */
   String errors() {
     WeirProcess running = process;
     return running == null ? "" : running.errors();

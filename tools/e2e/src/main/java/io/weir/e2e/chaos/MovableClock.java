@@ -6,14 +6,13 @@ import java.util.function.Supplier;
 import org.apache.kafka.common.utils.Time;
 
 /**
- * The system's clock, which can be set ahead while a broker uses it. Only the time of day changes,
- * as on a machine whose clock is set; lengths of time measured by {@link #nanoseconds} stay
- * correct. Thread-safe.
+ * The system's clock, which a test can set ahead while a broker uses it. Only the time of day
+ * changes. Durations by {@link #nanoseconds} stay correct. Thread-safe.
  */
 final class MovableClock implements Time {
   private volatile long aheadMillis;
 
-  /** Sets this clock ahead of the system's; zero corrects it. */
+  /** Sets this clock ahead of the system's clock. Zero corrects it. */
   void setAhead(Duration ahead) {
     aheadMillis = ahead.toMillis();
   }

@@ -27,7 +27,7 @@ final class Network implements AutoCloseable {
    * Opens a relay between two processes.
    *
    * @param targetPort port on which the target listens
-   * @return port to which the caller has to connect
+   * @return port to which the caller must connect
    */
   int connect(String from, String to, int targetPort) {
     Relay relay = Relay.open(ports.next(), targetPort);

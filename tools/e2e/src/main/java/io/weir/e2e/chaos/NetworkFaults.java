@@ -48,7 +48,10 @@ final class NetworkFaults {
     faults.add(Fault.of("still: " + pair, NETWORK, s -> disturb(s, choice.of(s), Weather.STILL)));
   }
 
-  /** An aggregator returns and finds itself fenced, with its partitions and transactions lost. */
+  /**
+   * Creates a fault after which an aggregator is fenced, and has lost its partitions and
+   * transactions.
+   */
   private Fault beyondSessions(String how, Weather weather) {
     return Fault.of(
         how + ": aggregator, all brokers, beyond its session",
@@ -68,7 +71,7 @@ final class NetworkFaults {
     return scene.cluster().network().between(from, to);
   }
 
-  /** Returns the relays of everything that an ingest node and an aggregator connect to. */
+  /** Returns the relays of all connections of an ingest node and an aggregator. */
   private static List<Relay> everything(Scene scene) {
     List<Relay> relays = new ArrayList<>();
     relays.addAll(between(scene, scene.anyIngest().name(), ""));
@@ -91,7 +94,7 @@ final class NetworkFaults {
     }
   }
 
-  /** Restores the relays. What was sent meanwhile arrives late, or never. */
+  /** Restores the relays. Bytes that were sent during the fault arrive late or never. */
   private static void calm(Scene scene, List<Relay> relays) {
     boolean forgets = scene.random().nextBoolean();
     for (Relay relay : relays) {

@@ -77,7 +77,7 @@ final class Pipe {
     }
   }
 
-  /** Resets both connections at once; undelivered bytes are lost. */
+  /** Resets both connections immediately. Undelivered bytes are lost. */
   void reset() {
     over = true;
     reset(client);

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
-/** Faults of processes of Weir and of brokers, which are killed, stopped, or suspended. */
+/** Faults that kill, stop or suspend processes of Weir and brokers. */
 final class ProcessFaults {
   private final Lasting lasting;
   private final int brokers;
@@ -109,8 +109,8 @@ final class ProcessFaults {
   }
 
   /**
-   * Kills ingest nodes while Kafka is away: calls were still journaled, and only the journal has
-   * them.
+   * Kills ingest nodes while Kafka is unavailable, so that only their journals have the newest
+   * calls.
    */
   private void brokersAwayIngestKilled(Scene scene) throws Exception {
     for (Member broker : scene.cluster().brokers()) {

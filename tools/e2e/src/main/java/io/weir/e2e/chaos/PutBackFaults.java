@@ -13,9 +13,9 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** Faults in which an older copy of a node's disk is put back. */
+/** Faults that restore an older copy of a node's disk. */
 final class PutBackFaults {
-  /** Number of calls answered after the copy was made, so that there is something to lose. */
+  /** Number of calls answered after the copy, so that calls can be lost. */
   private static final int CALLS_AFTER_COPY = 300;
 
   private final Lasting lasting;
@@ -32,7 +32,7 @@ final class PutBackFaults {
             this::putBack));
   }
 
-  /** Puts back a copy that was made when the node was killed, or cleanly stopped. */
+  /** Restores a copy that was made after the node was killed, or stopped in order. */
   private void putBack(Scene scene) throws Exception {
     Cluster cluster = scene.cluster();
     Member node = scene.anyIngest();
@@ -58,8 +58,8 @@ final class PutBackFaults {
   }
 
   /**
-   * Notes that what the node held when it was killed is lost with its disk: at most what it held
-   * before, and what was answered since.
+   * Records the calls that are lost with the disk: at most the calls of the journal before the
+   * kill, and the calls answered since.
    */
   private static void loseDisk(Scene scene, Member node) throws Exception {
     long before = scene.truth().answered();

@@ -10,7 +10,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** Faults of Redis: killed, suspended, without its data, or in a mode that Weir does not use. */
+/** Faults of Redis, which is killed, suspended or flushed, or runs in another mode. */
 final class RedisFaults {
   private static final int SLOTS = 16_384;
 
@@ -50,8 +50,8 @@ final class RedisFaults {
   }
 
   /**
-   * Restarts Redis, with its data, as a cluster of one node that serves every slot, and then as
-   * before.
+   * Restarts Redis with its data as a cluster of one node that serves every slot, and then restarts
+   * it in its normal mode.
    */
   private void inClusterMode(Scene scene) throws Exception {
     Cluster cluster = scene.cluster();
@@ -72,8 +72,8 @@ final class RedisFaults {
   }
 
   /**
-   * Assigns to the server the slots that it lacks. It serves the slots of its keys from its start
-   * on.
+   * Assigns the missing slots to the server. From its start, the server serves the slots of its
+   * keys.
    */
   private static void serveAllSlots(StatefulRedisConnection<String, String> redis) {
     BitSet missing = new BitSet(SLOTS);
@@ -82,7 +82,7 @@ final class RedisFaults {
       List<?> ends = (List<?>) range;
       missing.clear(((Long) ends.get(0)).intValue(), ((Long) ends.get(1)).intValue() + 1);
     }
-    if (!missing.isEmpty()) { // a server that was a cluster before still serves all of them
+    if (!missing.isEmpty()) { // a server that was a cluster before already serves all slots
       redis.sync().clusterAddSlots(missing.stream().toArray());
     }
   }

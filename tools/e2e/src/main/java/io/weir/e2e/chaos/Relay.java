@@ -14,9 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The network between two processes: a port that forwards to another one, until it is disturbed.
- * While no process listens on the target, the relay refuses connections as that machine would.
- * Thread-safe.
+ * The network between two processes: a port that forwards to another port, and can be disturbed.
+ * While no process listens on the target port, the relay refuses connections. Thread-safe.
  */
 final class Relay implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Relay.class);
@@ -35,11 +34,11 @@ final class Relay implements AutoCloseable {
   enum Weather {
     /** Bytes pass. */
     FAIR,
-    /** Connections are reset, and new ones are refused. */
+    /** Connections are reset, and new connections are refused. */
     CUT,
-    /** Connections stay open, and nothing passes; what is sent meanwhile arrives afterwards. */
+    /** Connections stay open, but no bytes pass. Sent bytes arrive afterwards. */
     STILL,
-    /** Bytes pass in small pieces, and late. */
+    /** Bytes pass late and in small pieces. */
     SLOW
   }
 
@@ -48,7 +47,7 @@ final class Relay implements AutoCloseable {
     this.targetPort = targetPort;
   }
 
-  /** Opens a relay, which accepts connections when this returns. */
+  /** Opens a relay, which accepts connections when this method returns. */
   static Relay open(int port, int targetPort) {
     Relay relay = new Relay(port, targetPort);
     daemon("relay-" + port, relay::serve);
@@ -95,10 +94,10 @@ final class Relay implements AutoCloseable {
     }
   }
 
-  /** Returns whether a process listens on the target; tests it by connecting. */
+  /** Returns whether a process listens on the target port. Tests it with a connection. */
   private boolean isTargetThere() {
     if (weather == Weather.STILL) {
-      return true; // unknown while the network stalls
+      return true; // unknown while the network is stalled
     }
     try (Socket probe = new Socket()) {
       probe.connect(target(), CONNECT_TIMEOUT_MILLIS);
@@ -108,7 +107,7 @@ final class Relay implements AutoCloseable {
     }
   }
 
-  /** Connects a client to the target. Returns false if no process listens there. */
+  /** Connects a client to the target. Returns false if no process listens on the port. */
   private boolean connect(Socket client) throws IOException {
     while (weather == Weather.STILL && !closed) {
       pause();

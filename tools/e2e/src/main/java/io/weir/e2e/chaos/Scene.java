@@ -7,8 +7,8 @@ import java.util.random.RandomGenerator;
 /**
  * The environment of a fault.
  *
- * @param truth the answers that callers receive meanwhile
- * @param random random generator used by this fault alone
+ * @param truth the responses that callers receive during the fault
+ * @param random random generator that only this fault uses
  */
 record Scene(Cluster cluster, Truth truth, RandomGenerator random) {
   Member anyIngest() {

@@ -10,7 +10,7 @@ final class Signals {
   /**
    * Sends a signal to a process.
    *
-   * @param signal its name without SIG
+   * @param signal name of the signal without SIG
    */
   static void send(String signal, long pid) throws IOException, InterruptedException {
     int status = new ProcessBuilder("kill", "-" + signal, Long.toString(pid)).start().waitFor();
