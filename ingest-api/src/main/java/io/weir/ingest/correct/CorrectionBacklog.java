@@ -46,7 +46,7 @@ final class CorrectionBacklog {
    * "restored" marker is between them.
    *
    * @param section number of "restored" markers before the item
-   * @param bucket key of key of the bucket; empty for the marker that ends the section
+   * @param bucket key of the bucket; empty for the marker that ends the section
    */
   private record Key(long section, String bucket) {}
 

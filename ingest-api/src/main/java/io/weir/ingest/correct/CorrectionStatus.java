@@ -60,7 +60,7 @@ final class CorrectionStatus {
     if (state.kind() == kind) {
       state = new State(Kind.NONE, "");
       if (kind != Kind.STARTING) {
-        // the end has the the end has the same log level as the problem
+        // the end has the same log level as the problem
         LOG.warn("{} over", kind.event);
       }
     }

@@ -56,7 +56,7 @@ public final class EventRules {
   /**
    * Returns the usage that an event reports.
    *
-   * @param data the event's data; the event's data; read only if the rule of the type needs it
+   * @param data the event's data; read only if the rule of the type needs it
    * @param nowEpochMillis the current time, which applies to an event without {@code time}
    * @throws RefusedEventException if the event cannot be counted
    */
@@ -116,8 +116,8 @@ public final class EventRules {
     if (time == null) {
       return nowEpochMillis;
     }
-    // compare seconds, because compare seconds, because a year far in the past or future exceeds
-    // the range of milliseconds
+    // compare seconds, because a year far in the past or future exceeds the range of
+    // milliseconds
     long oldestSecond = (nowEpochMillis - maxAgeMillis) / 1_000;
     long newestSecond = (nowEpochMillis + MAX_AHEAD.toMillis()) / 1_000;
     if (time.toEpochSecond() < oldestSecond || time.toEpochSecond() < 0) {
