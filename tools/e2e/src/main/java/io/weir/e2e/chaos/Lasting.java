@@ -8,7 +8,7 @@ import java.util.random.RandomGenerator;
 /**
  * The durations of faults. A wait here is part of the fault, not a wait for a condition.
  *
- * @param longest above 2 s; with 15 s the sessions of most clients end now and then
+ * @param longest maximum duration, above 2 s; with 15 s, sessions of most clients expire sometimes
  */
 record Lasting(Duration longest) {
   /** Duration in which timeouts of at most a second expire on both sides. */
