@@ -120,7 +120,8 @@ public final class TokenFile {
     }
     JsonNode tokens = root.path("tokens");
     if (!root.isObject() || root.size() != 1 || !tokens.isArray()) {
-      throw new InvalidException("it must have only the member 'tokens', whose value must be a list");
+      throw new InvalidException(
+          "it must have only the member 'tokens', whose value must be a list");
     }
     if (tokens.size() > MAX_TOKENS) {
       throw new InvalidException("it must have at most " + MAX_TOKENS + " tokens");

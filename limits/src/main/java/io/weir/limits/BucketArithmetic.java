@@ -76,7 +76,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   /**
    * Takes the cost from the bucket.
    *
-   * @param refilled the bucket as returned by {@link #refill} for this time; must have enough tokens for the cost
+   * @param refilled the bucket as returned by {@link #refill} for this time; must have enough
+   *     tokens for the cost
    * @throws IllegalArgumentException if the bucket has too few tokens for the cost
    */
   BucketState charge(BucketState refilled, long costTokens, long nowEpochMicros);
@@ -85,8 +86,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   long resetMicros(BucketState refilled, long nowEpochMicros);
 
   /**
-   * Returns the time until a refilled bucket has enough tokens for the cost: 0 if it has enough tokens for the cost now, −1 if it
-   * can never hold the cost.
+   * Returns the time until a refilled bucket has enough tokens for the cost. Returns 0 if it has
+   * enough tokens now, and −1 if its capacity is below the cost.
    */
   long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros);
 

@@ -22,8 +22,8 @@ public sealed interface BucketView permits CountedBucket, CacheOnlyBucket {
   long resetMicros();
 
   /**
-   * Returns the time until the bucket has enough tokens for the cost: 0 if it has enough tokens for the cost now, −1 if it can
-   * never hold the cost.
+   * Returns the time until the bucket has enough tokens for the cost. Returns 0 if it has enough
+   * tokens now, and −1 if its capacity is below the cost.
    */
   long retryAfterMicros(long costTokens);
 

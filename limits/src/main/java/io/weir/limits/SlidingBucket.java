@@ -104,8 +104,8 @@ final class SlidingBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the time until the window has enough tokens for the cost if no call takes tokens meanwhile. The
-   * sub-windows stop counting one after another, the oldest first.
+   * Returns the time until the window has enough tokens for the cost if no call takes tokens
+   * meanwhile. The sub-windows stop counting one after another, the oldest first.
    */
   @Override
   public long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros) {

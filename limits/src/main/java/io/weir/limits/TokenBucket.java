@@ -182,9 +182,9 @@ public final class TokenBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the time until a refilled bucket has enough tokens for the cost, rounded up: 0 if it has enough tokens for the cost
-   * now, −1 if it can never hold the cost. The result accounts for the elapsed fraction of the
-   * tick, and for a {@code last} in the future.
+   * Returns the time until a refilled bucket has enough tokens for the cost, rounded up. Returns 0
+   * if it has enough tokens now, and −1 if its capacity is below the cost. The result accounts for
+   * the elapsed fraction of the tick, and for a {@code last} in the future.
    */
   @Override
   public long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros) {

@@ -78,7 +78,13 @@ final class ConfigReader {
         if (nodes.get(before).isBeginning()
             && node.isBeginning()
             && nodes.get(before).covers(node)) {
-          problem(here, "never applies, because " + at + "[" + before + "] precedes it and matches the same values");
+          problem(
+              here,
+              "never applies, because "
+                  + at
+                  + "["
+                  + before
+                  + "] precedes it and matches the same values");
         }
       }
       nodes.add(node);

@@ -21,12 +21,12 @@ import org.jspecify.annotations.Nullable;
  * A cache of denials that are still valid. A node uses it to deny the calls of a client over its
  * limit without a request to the decision cache. Thread-safe.
  *
- * <p>A denial states the time until its bucket has enough tokens for the cost if no call takes tokens. Charges only
- * make this time longer. A correction may add tokens to the bucket; the caller must then call
- * {@link #drop}. Until the time has elapsed, the decision cache would deny every call with the same
- * bucket, the same limit and at least the same cost. The time begins before the request to the
- * decision cache. Therefore the clock of this process is sufficient, and no denial is kept too
- * long.
+ * <p>A denial states the time until its bucket has enough tokens for the cost if no call takes
+ * tokens. Charges only make this time longer. A correction may add tokens to the bucket; the caller
+ * must then call {@link #drop}. Until the time has elapsed, the decision cache would deny every
+ * call with the same bucket, the same limit and at least the same cost. The time begins before the
+ * request to the decision cache. Therefore the clock of this process is sufficient, and no denial
+ * is kept too long.
  *
  * <p>This class does not learn of some changes: a bucket was deleted, a node with other policies
  * uses another limit, or the decision cache's clock stepped forward. A denial is then wrong for at

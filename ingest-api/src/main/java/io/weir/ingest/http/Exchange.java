@@ -125,7 +125,8 @@ final class Exchange {
   /** Refuses a query that has parameters. */
   void requireNoParameters() throws JsonBody.Invalid {
     for (Fields.Field parameter : parameters()) {
-      throw invalidParameter(parameter.getName(), "is unknown, because this route has no parameters");
+      throw invalidParameter(
+          parameter.getName(), "is unknown, because this route has no parameters");
     }
   }
 

@@ -19,8 +19,8 @@ import java.time.Duration;
  *     shedding by delay
  * @param maxConnections maximum number of open connections, 1 to {@value #MAX_CONNECTIONS}; further
  *     connections wait to be accepted
- * @param keepAlive idle timeout of a connection, 1 s to 1 h; should exceed the idle timeout of load
- *     balancers, which could otherwise send a call on a connection that Weir closes
+ * @param keepAlive idle timeout of a connection, 1 s to 1 h. It should exceed the idle timeout of
+ *     load balancers. Otherwise they may send a call on a connection that Weir closes
  * @param maxUnreadBytes maximum number of bytes of responses that callers have not yet read (see
  *     {@link UnreadAnswers}); 0 for an eighth of the heap, at least 64 MiB
  * @param unknownMembers the treatment of bodies with unknown members

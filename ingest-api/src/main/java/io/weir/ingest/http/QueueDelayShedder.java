@@ -20,13 +20,13 @@ import java.util.Map;
  *       to the excess and to the growth of the delay. The growth of the delay in seconds per second
  *       shows by how much the calls exceed the capacity (a proportional-integral controller, as in
  *       PIE [2]).
- *   <li>If the delay does not exceed the target, the share shrinks by the same rule, and by another
- *       twentieth of itself if the delay is below half the target.
+ *   <li>If the delay does not exceed the target, the share shrinks by the same rule. If the delay
+ *       is below half the target, the share shrinks by at least a twentieth.
  * </ul>
  *
- * <p>Example: a target of 10 ms, delays of 60 ms and then 160 ms: the share grows by 2 × 0.1 s + 2
- * × 0.15 s × 0.1 = 0.23. After a further interval without a delay, the share is at most 0.95 ×
- * 0.23.
+ * <p>Example: the target is 10 ms, and the delays are 60 ms and then 160 ms. The share grows by 2 ×
+ * 0.1 s + 2 × 0.15 s × 0.1 = 0.23. After a further interval without a delay, the share is at most
+ * 0.95 × 0.23.
  *
  * <p>[1] K. Nichols, V. Jacobson, Controlled Delay Active Queue Management, RFC 8289. [2] R. Pan et
  * al., Proportional Integral Controller Enhanced, RFC 8033. The gains differ from those of PIE,

@@ -77,7 +77,9 @@ final class SettleRoute {
     }
     String parameter = context.queryParamMap().keySet().iterator().next();
     return Problem.ofField(
-        ProblemReason.INVALID_PARAMETER, parameter, "is unknown, because this route has no parameters");
+        ProblemReason.INVALID_PARAMETER,
+        parameter,
+        "is unknown, because this route has no parameters");
   }
 
   private static void answer(Context context, int status, UsagePosition position, byte[] body) {

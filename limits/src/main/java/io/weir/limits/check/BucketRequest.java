@@ -9,8 +9,9 @@ import io.weir.limits.ConcurrencyLimit;
  *
  * @param bucket the bucket's key in the cache
  * @param limit the bucket's capacity and refill
- * @param enforced whether the bucket denies the call if it has too few tokens for the cost. A bucket that is
- *     not enforced (shadow) never denies a call; it is charged if it has enough tokens for the cost
+ * @param enforced whether the bucket denies the call if it has too few tokens for the cost. A
+ *     bucket that is not enforced (shadow) never denies a call; it is charged if it has enough
+ *     tokens for the cost
  * @param held true if the bucket must not decide while the cache is not restored. The check is then
  *     undecided ({@link Decision.Cause#COLD})
  */

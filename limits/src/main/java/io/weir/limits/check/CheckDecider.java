@@ -16,9 +16,9 @@ import java.util.List;
 
 /**
  * Decides a check: it reads all buckets, and then charges all of them or none. A shadow bucket
- * never denies a call. It is charged if the call is allowed and the bucket has enough tokens for the cost. While
- * the cache is not restored, a check with an enforced {@linkplain BucketRequest#held held} bucket
- * is undecided. Stateless and thread-safe.
+ * never denies a call. It is charged if the call is allowed and the bucket has enough tokens for
+ * the cost. While the cache is not restored, a check with an enforced {@linkplain
+ * BucketRequest#held held} bucket is undecided. Stateless and thread-safe.
  */
 public final class CheckDecider {
   /** Detail of {@link Cause#COLD}. */

@@ -19,9 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A broker with Weir's topics, and a Redis for nodes, on free ports of this machine.
- */
+/** A broker with Weir's topics, and a Redis for nodes, on free ports of this machine. */
 final class Ground implements AutoCloseable {
   private final Path folder;
   private final EmbeddedKafka kafka;

@@ -33,9 +33,7 @@ final class Callers {
           "POST /s",
           "POST /s");
 
-  /**
-   * Endpoints with exactly one enforced bucket, so that no other bucket hides its verdict.
-   */
+  /** Endpoints with exactly one enforced bucket, so that no other bucket hides its verdict. */
   private static final List<String> PLAIN_ENDPOINTS = List.of("GET /a", "GET /b", "GET /q");
 
   private final World world;

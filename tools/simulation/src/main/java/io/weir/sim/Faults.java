@@ -210,9 +210,7 @@ final class Faults {
         });
   }
 
-  /**
-   * Changes the limits. Each process adopts them at its next start, as in a rolling deployment.
-   */
+  /** Changes the limits. Each process adopts them at its next start, as in a rolling deployment. */
   private void changePolicies() {
     world.changePolicies(Plan.changed(world.policies(), chance));
     for (Node node : world.nodes()) {

@@ -150,7 +150,8 @@ final class LedgerWitness {
     for (Map.Entry<String, Row> row : rows.entrySet()) {
       if (!expected.containsKey(row.getKey())) {
         throw new InvariantBroken(
-            Invariant.BILLED, "no call belongs to " + row.getKey() + ", billed " + row.getValue().sum);
+            Invariant.BILLED,
+            "no call belongs to " + row.getKey() + ", billed " + row.getValue().sum);
       }
     }
   }

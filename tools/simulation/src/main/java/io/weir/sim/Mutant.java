@@ -411,8 +411,7 @@ enum Mutant implements Edges {
     }
   },
 
-  DENIAL_NOTED_LATE(
-      "a denial is stored after messages that the cache sent later") {
+  DENIAL_NOTED_LATE("a denial is stored after messages that the cache sent later") {
     @Override
     public void noteDenial(Consumer<Runnable> later, Runnable note) {
       later.accept(note);

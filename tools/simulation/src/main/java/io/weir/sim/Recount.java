@@ -113,9 +113,7 @@ final class Recount {
         " ", call.client(), call.id(), call.endpoint(), call.meter(), "" + call.cost());
   }
 
-  /**
-   * Judges a settlement, and returns whether it is the first settlement of a recorded call.
-   */
+  /** Judges a settlement, and returns whether it is the first settlement of a recorded call. */
   private boolean stands(CallEvent call, CallSettlement settlement, UsagePosition position) {
     UsagePosition place = settlement.call();
     String refusal =

@@ -111,7 +111,8 @@ final class SimCommand implements Callable<Integer> {
         seeds == null && spec.commandLine().getParseResult().hasMatchedOption("--seed");
     int count = seeds != null ? seeds : single && !mutants ? 1 : 1_000;
     if (count < 1) {
-      throw new ParameterException(spec.commandLine(), "--seeds must be at least 1, but is " + count);
+      throw new ParameterException(
+          spec.commandLine(), "--seeds must be at least 1, but is " + count);
     }
     if (stopAfter < 1) {
       throw new ParameterException(

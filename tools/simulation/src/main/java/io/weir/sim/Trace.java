@@ -6,9 +6,7 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/**
- * All events of a world in order, as a hash, and as text if there is a listener.
- */
+/** All events of a world in order, as a hash, and as text if there is a listener. */
 final class Trace {
   private static final long FNV_OFFSET = 0xcbf29ce484222325L;
   private static final long FNV_PRIME = 0x100000001b3L;

@@ -15,12 +15,12 @@ import java.util.TreeMap;
  * Compares the tokens that each client's bucket admitted, by the audit log, with the maximum:
  *
  * <ul>
- * <li>by the cache, in the T seconds between its first and last charge: capacity × (1 + losses +
- * unasked) + refill × T. Here <i>losses</i> is the number of times that the cache has lost charges.
- * <i>unasked</i> is 1 if a node decided a call of the client without the cache, because the
- * aggregator assumes a full bucket if such a call is its first record;
- * <li>by each process of a node without the cache: the same with the node's share of the limit. The
- * share starts full if the node has decided no call without the cache for 60 s.
+ *   <li>by the cache, in the T seconds between its first and last charge: capacity × (1 + losses +
+ *       unasked) + refill × T. Here <i>losses</i> is the number of times that the cache has lost
+ *       charges. <i>unasked</i> is 1 if a node decided a call of the client without the cache,
+ *       because the aggregator assumes a full bucket if such a call is its first record;
+ *   <li>by each process of a node without the cache: the same with the node's share of the limit.
+ *       The share starts full if the node has decided no call without the cache for 60 s.
  * </ul>
  *
  * <p>Each bound is one token higher, because records have times in whole milliseconds.

@@ -86,7 +86,8 @@ final class ReportReader implements AutoCloseable {
     for (JsonNode row : report.path("data")) {
       calls += row.path("allowed").asLong() + row.path("denied").asLong();
     }
-    long made = of.truth().tries(client); // read after the report, because the number only increases
+    long made =
+        of.truth().tries(client); // read after the report, because the number only increases
     if (calls > made) {
       return client + ": " + url + " reports " + calls + " calls of " + made + " made";
     }

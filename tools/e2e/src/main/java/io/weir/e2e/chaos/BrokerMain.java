@@ -19,9 +19,7 @@ public final class BrokerMain {
   /** Beginning of the line that reports that the broker is ready. */
   static final String READY = "broker is ready on port";
 
-  /**
-   * Beginning of the line that reports the milliseconds by which the broker's clock is ahead.
-   */
+  /** Beginning of the line that reports the milliseconds by which the broker's clock is ahead. */
   static final String AHEAD = "broker's clock is ahead by ms";
 
   private BrokerMain() {}

@@ -46,7 +46,8 @@ public final class ChaosCommand implements Callable<Integer> {
       names = "--minutes",
       paramLabel = "N",
       defaultValue = "0",
-      description = "minimum duration in minutes; each fault happens at least once (${DEFAULT-VALUE})")
+      description =
+          "minimum duration in minutes; each fault happens at least once (${DEFAULT-VALUE})")
   private long minutes;
 
   @Option(
@@ -65,7 +66,8 @@ public final class ChaosCommand implements Callable<Integer> {
       names = "--brokers",
       paramLabel = "N",
       defaultValue = "3",
-      description = "number of brokers, 1 or 3 (${DEFAULT-VALUE}); 1 excludes faults that need more")
+      description =
+          "number of brokers, 1 or 3 (${DEFAULT-VALUE}); 1 excludes faults that need more")
   private int brokers;
 
   @Option(
