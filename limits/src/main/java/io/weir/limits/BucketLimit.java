@@ -39,13 +39,26 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
   }
 
   /**
-   * Returns the window of a bucket without a period: the time in which an empty bucket becomes
-   * full.
+   * Returns the length of a bucket's window: for a bucket that refills, the time in which an empty
+   * bucket becomes full.
    *
-   * @param arithmetic the arithmetic of this limit
+   * @param period the bucket's period; null if the bucket has no period
    */
-  default long windowMicros(BucketArithmetic arithmetic) {
-    return arithmetic.fillMicros();
+  default long windowMicros(PeriodicLimit.@Nullable Span period) {
+    return arithmetic().fillMicros();
+  }
+
+  /**
+   * Returns how long a call holds a slot of the bucket without a renewal; 0 if the bucket has no
+   * slots.
+   */
+  default long leaseMicros() {
+    return 0;
+  }
+
+  /** Returns whether a call takes one of the bucket's slots instead of tokens. */
+  default boolean hasSlots() {
+    return leaseMicros() > 0;
   }
 
   /**

@@ -44,7 +44,7 @@ public sealed interface CacheOnlyLimit extends PolicyLimit, BucketLimit
     return this;
   }
 
-  /** Returns the key of a bucket. It differs from the keys of all other kinds of buckets. */
+  @Override
   String keyOf(String cacheOnlyText);
 
   @Override

@@ -65,6 +65,11 @@ public record CalendarQuota(
   }
 
   @Override
+  public boolean followsCalendar() {
+    return true;
+  }
+
+  @Override
   public CalendarQuota withCapacity(long tokens) {
     return new CalendarQuota(tokens, period, timeZone, billingAnchor);
   }

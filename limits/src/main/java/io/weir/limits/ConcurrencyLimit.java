@@ -4,6 +4,7 @@ package io.weir.limits;
 import io.weir.limits.LimitAlgorithm.MemberSink;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A limit on concurrent calls. Each admitted call holds one slot, whatever its cost, until it
@@ -59,6 +60,11 @@ public record ConcurrencyLimit(long capacityTokens, long leaseMicros) implements
         this, slots == null ? SlotState.EMPTY : slots, SlotClaim.NOBODY, nowEpochMicros);
   }
 
+  @Override
+  public boolean limitsConcurrency() {
+    return true;
+  }
+
   /** Returns false because the holder of a slot is admitted again even if no slot is free. */
   @Override
   public boolean decidesAlone() {
@@ -66,7 +72,7 @@ public record ConcurrencyLimit(long capacityTokens, long leaseMicros) implements
   }
 
   @Override
-  public long windowMicros(BucketArithmetic arithmetic) {
+  public long windowMicros(PeriodicLimit.@Nullable Span period) {
     return leaseMicros;
   }
 

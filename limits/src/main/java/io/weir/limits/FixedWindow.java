@@ -83,6 +83,11 @@ public record FixedWindow(
   }
 
   @Override
+  public boolean followsCalendar() {
+    return alignment == Alignment.CALENDAR;
+  }
+
+  @Override
   public FixedWindow withCapacity(long tokens) {
     return new FixedWindow(tokens, lengthSeconds, alignment, timeZone, resetJitterSeconds);
   }

@@ -36,6 +36,11 @@ public sealed interface PeriodLimit extends BucketLimit
   }
 
   @Override
+  default long windowMicros(PeriodicLimit.@Nullable Span period) {
+    return period == null ? 0 : period.endEpochMicros() - period.startEpochSecond() * 1_000_000;
+  }
+
+  @Override
   default boolean isOverAt(long epochMicros) {
     return endsAtEpochMicros() <= epochMicros;
   }

@@ -52,11 +52,6 @@ public sealed interface PeriodicLimit extends PolicyLimit
   /** Returns the same periods with another capacity. */
   PeriodicLimit withCapacity(long tokens);
 
-  /** Returns the length of the limit's window, in seconds. */
-  default long windowSeconds(Span period) {
-    return period.endEpochSecond() - period.startEpochSecond();
-  }
-
   /** Returns the limit of one period's bucket. */
   BucketLimit in(Span period);
 
@@ -77,5 +72,10 @@ public sealed interface PeriodicLimit extends PolicyLimit
   @Override
   default @Nullable BucketLimit lasting() {
     return null;
+  }
+
+  @Override
+  default PeriodicLimit periodic() {
+    return this;
   }
 }

@@ -21,6 +21,11 @@ public sealed interface PolicyLimit
    */
   @Nullable BucketLimit lasting();
 
+  /** Returns this limit if each period has its own bucket; null if the buckets have no period. */
+  default @Nullable PeriodicLimit periodic() {
+    return null;
+  }
+
   /**
    * Returns the limit of a bucket.
    *
@@ -36,6 +41,28 @@ public sealed interface PolicyLimit
 
   /** Returns a description for display. */
   String describe();
+
+  /** Returns whether the start of a period depends on a time zone or a billing anchor. */
+  default boolean followsCalendar() {
+    return false;
+  }
+
+  /** Returns whether admitted calls receive a delay. */
+  default boolean isQueue() {
+    return false;
+  }
+
+  /** Returns whether the limit is a number of concurrent calls, which hold slots. */
+  default boolean limitsConcurrency() {
+    return false;
+  }
+
+  /**
+   * Returns the key of a bucket that is not recorded; keys of different kinds of buckets differ.
+   */
+  default String keyOf(String cacheOnlyText) {
+    return cacheOnlyText;
+  }
 
   /** Returns whether charges of its buckets can be recorded. */
   default boolean isRecordable() {

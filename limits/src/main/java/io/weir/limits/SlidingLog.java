@@ -4,6 +4,7 @@ package io.weir.limits;
 import io.weir.limits.LimitAlgorithm.MemberSink;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A limit on the number of tokens in any interval of a given length, the window. The limit is
@@ -42,7 +43,7 @@ public record SlidingLog(long capacityTokens, long windowMicros) implements Cach
   }
 
   @Override
-  public long windowMicros(BucketArithmetic arithmetic) {
+  public long windowMicros(PeriodicLimit.@Nullable Span period) {
     return windowMicros;
   }
 

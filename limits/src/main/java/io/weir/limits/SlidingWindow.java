@@ -89,11 +89,6 @@ public record SlidingWindow(
   }
 
   @Override
-  public long windowSeconds(Span period) {
-    return lengthSeconds;
-  }
-
-  @Override
   public boolean isNoWiderThan(PolicyLimit other) {
     return other instanceof SlidingWindow window
         && capacityTokens <= window.capacityTokens

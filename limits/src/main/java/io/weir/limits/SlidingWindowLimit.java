@@ -4,6 +4,7 @@ package io.weir.limits;
 import io.weir.limits.LimitAlgorithm.MemberSink;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One sub-window of a {@link SlidingWindow}. Its bucket counts the tokens taken in the sub-window.
@@ -72,6 +73,11 @@ public record SlidingWindowLimit(
   @Override
   public LimitAlgorithm algorithm() {
     return LimitAlgorithm.SLIDING_WINDOW;
+  }
+
+  @Override
+  public long windowMicros(PeriodicLimit.@Nullable Span subWindow) {
+    return subWindows * windowMicros;
   }
 
   @Override

@@ -33,7 +33,8 @@ final class PolicyLimiter implements SimulatedLimiter {
   }
 
   private BucketView at(long atMicros) {
-    if (limit instanceof PeriodicLimit periodic) {
+    PeriodicLimit periodic = limit.periodic();
+    if (periodic != null) {
       PeriodicLimit.Span now = periodic.at(atMicros / MICROS_PER_MILLI, ClientCalendar.OF_POLICY);
       if (!now.equals(period)) {
         period = now;

@@ -2,7 +2,6 @@
 package io.weir.cli.simulate;
 
 import io.weir.decision.memory.MemoryDecisionCache;
-import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import io.weir.limits.policy.CallFacts;
@@ -136,7 +135,7 @@ final class PolicyTrial implements AutoCloseable {
       boolean needsAddress = policy.key().contains(KeyPart.IP) || !policy.match().ip().isEmpty();
       if (policy.mode() != PolicyMode.ENFORCE) {
         why.put(policy.name(), "is not enforced");
-      } else if (policy.limit() instanceof ConcurrencyLimit) {
+      } else if (policy.limit().limitsConcurrency()) {
         why.put(
             policy.name(),
             "limits concurrent calls, and the traffic does not show their durations");

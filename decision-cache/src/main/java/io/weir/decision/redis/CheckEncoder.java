@@ -3,7 +3,6 @@ package io.weir.decision.redis;
 
 import io.weir.limits.BucketArithmetic;
 import io.weir.limits.BucketLimit;
-import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.SlidingLog;
 import io.weir.limits.SlidingWindowLimit;
 import io.weir.limits.SlotClaim;
@@ -142,8 +141,8 @@ final class CheckEncoder {
     if (limit instanceof SlidingLog log) {
       return packWith(limit, log.windowMicros());
     }
-    if (limit instanceof ConcurrencyLimit concurrency) {
-      return packWith(limit, concurrency.leaseMicros());
+    if (limit.hasSlots()) {
+      return packWith(limit, limit.leaseMicros());
     }
     if (!(limit instanceof SlidingWindowLimit sliding)) {
       return pack(limit);

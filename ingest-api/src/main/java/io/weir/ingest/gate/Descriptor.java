@@ -182,10 +182,9 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
     String key =
         BucketKey.cacheOnlyText(
             null, BucketKey.Part.of(policy.name()).keyText(), null, BucketKey.Part.of(owner), null);
+    PeriodicLimit periodic = limit.periodic();
     PeriodicLimit.Span period =
-        limit instanceof PeriodicLimit periodic
-            ? periodic.at(nowEpochMillis, ClientCalendar.OF_POLICY)
-            : null;
+        periodic == null ? null : periodic.at(nowEpochMillis, ClientCalendar.OF_POLICY);
     return new MatchedPolicy(
         limited,
         new BucketRequest(

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.gate;
 
-import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.SlotKey;
 import io.weir.limits.check.Check;
 import io.weir.limits.policy.MatchedPolicies;
@@ -40,13 +39,13 @@ public record HeldSlots(SlotToken token, long leaseMicros, List<SlotKey> taken, 
     List<SlotKey> taken = new ArrayList<>();
     long leaseMicros = Long.MAX_VALUE;
     for (LimitStatus status : decided.limits()) {
-      if (status.limit() instanceof ConcurrencyLimit limit && status.reply().sufficient()) {
+      if (status.limit().hasSlots() && status.reply().sufficient()) {
         SlotKey key = SlotKey.parse(bucketOf(status, matched));
         keys.add(key);
         if (status.reply().charged()) {
           taken.add(key);
         }
-        leaseMicros = Math.min(leaseMicros, limit.leaseMicros());
+        leaseMicros = Math.min(leaseMicros, status.limit().leaseMicros());
       }
     }
     if (keys.isEmpty()) {

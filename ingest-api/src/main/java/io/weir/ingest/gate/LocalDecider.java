@@ -5,7 +5,6 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.weir.decision.memory.MemoryDecisionCache;
 import io.weir.limits.BucketLimit;
-import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
@@ -212,7 +211,7 @@ public final class LocalDecider {
   /**
    * Takes note of a decision of the cache, so that the next outage does not admit the same tokens
    * again. Discards the buckets once the cache has decided for long enough, except held slots,
-   * which count in the next outage, too. in the next outage, too.
+   * which count in the next outage, too.
    *
    * @param buckets the buckets of the check, in the order of the decision's replies
    * @param decided the decision
@@ -224,7 +223,7 @@ public final class LocalDecider {
       BucketRequest bucket = buckets.get(i).bucket();
       BucketReply reply = decided.buckets().get(i);
       if (buckets.get(i).policy().onCacheFailure() == CacheFailureMode.LOCAL
-          && !(bucket.limit() instanceof ConcurrencyLimit)) {
+          && !bucket.hasSlots()) {
         if (used && reply.charged()) {
           lower(bucket, costTokens);
         }

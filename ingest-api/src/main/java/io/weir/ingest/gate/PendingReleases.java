@@ -2,7 +2,6 @@
 package io.weir.ingest.gate;
 
 import io.weir.decision.DecisionCache;
-import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.SlotClaim;
 import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
@@ -80,9 +79,9 @@ final class PendingReleases {
     List<BucketRequest> withSlots = new ArrayList<>();
     long leaseMicros = 0;
     for (BucketRequest bucket : check.buckets()) {
-      if (bucket.limit() instanceof ConcurrencyLimit limit && !held.contains(bucket.bucket())) {
+      if (bucket.hasSlots() && !held.contains(bucket.bucket())) {
         withSlots.add(bucket);
-        leaseMicros = Math.max(leaseMicros, limit.leaseMicros());
+        leaseMicros = Math.max(leaseMicros, bucket.limit().leaseMicros());
       }
     }
     if (!withSlots.isEmpty()) {

@@ -125,9 +125,7 @@ public final class Slots {
       SlotToken token, List<MatchedPolicy> held, long nowMicros, DecidedBy decidedBy) {
     long leaseMicros = Long.MAX_VALUE;
     for (MatchedPolicy match : held) {
-      if (match.bucket().limit() instanceof ConcurrencyLimit limit) {
-        leaseMicros = Math.min(leaseMicros, limit.leaseMicros());
-      }
+      leaseMicros = Math.min(leaseMicros, match.bucket().limit().leaseMicros());
     }
     return new SlotOutcome.Renewed(token.until(nowMicros + leaseMicros), leaseMicros, decidedBy);
   }

@@ -10,7 +10,6 @@ import io.weir.ingest.gate.HeldSlots;
 import io.weir.ingest.gate.LimitStatus;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.SlotToken;
-import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.LeakyBucket;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
@@ -251,7 +250,7 @@ final class CheckResponse {
   private static boolean isForSlots(CheckOutcome.Decided decided) {
     return decided.limits().stream()
         .filter(limit -> limit.enforced() && !limit.reply().sufficient())
-        .allMatch(limit -> limit.limit() instanceof ConcurrencyLimit);
+        .allMatch(limit -> limit.limit().hasSlots());
   }
 
   /**

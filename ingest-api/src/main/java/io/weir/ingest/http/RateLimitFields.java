@@ -3,7 +3,6 @@ package io.weir.ingest.http;
 
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.LimitStatus;
-import io.weir.limits.PeriodicLimit;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
@@ -36,7 +35,8 @@ final class RateLimitFields {
       if (limit.enforced()) {
         item(field, limit.policy().name());
         parameter(field, 'q', limit.limit().capacityTokens());
-        parameter(field, 'w', windowSeconds(limit));
+        long windowMicros = limit.limit().windowMicros(limit.period());
+        parameter(field, 'w', Math.max(1, ceilSeconds(windowMicros)));
       }
     }
     return field.toString();
@@ -85,13 +85,6 @@ final class RateLimitFields {
   /** Returns an integer, or the maximum of a structured field if it is smaller. */
   static long integer(long value) {
     return Math.min(value, MAX_INTEGER);
-  }
-
-  private static long windowSeconds(LimitStatus limit) {
-    PeriodicLimit.Span period = limit.period();
-    return period != null && limit.policy().limit() instanceof PeriodicLimit periodic
-        ? periodic.windowSeconds(period)
-        : Math.max(1, ceilSeconds(limit.limit().windowMicros(limit.limit().arithmetic())));
   }
 
   private static long ceilSeconds(long micros) {

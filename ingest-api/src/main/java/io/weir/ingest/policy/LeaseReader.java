@@ -2,7 +2,6 @@
 package io.weir.ingest.policy;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.weir.limits.LeakyBucket;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.policy.LeaseTerms;
 import java.math.BigDecimal;
@@ -65,7 +64,7 @@ final class LeaseReader {
       fields.problem(path + " requires a token bucket");
       return null;
     }
-    if (limit instanceof LeakyBucket bucket && bucket.isQueue()) {
+    if (limit.isQueue()) {
       fields.problem(
           path
               + " must not be set for a queue, because a lease cannot compute the "

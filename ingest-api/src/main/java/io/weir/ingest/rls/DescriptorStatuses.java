@@ -53,12 +53,7 @@ final class DescriptorStatuses {
         .setName(reported.policy().name())
         .setRequestsPerUnit(uint32(reported.limit().capacityTokens()))
         .setUnit(
-            Units.of(
-                reported.policy().limit(),
-                reported.period(),
-                reported.limit().capacityTokens() == 0
-                    ? 0
-                    : reported.limit().windowMicros(reported.limit().arithmetic())))
+            Units.of(reported.policy().limit(), reported.limit().windowMicros(reported.period())))
         .build();
   }
 

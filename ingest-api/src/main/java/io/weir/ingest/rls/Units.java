@@ -5,7 +5,6 @@ import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.RateLimit.Unit
 import io.weir.limits.CalendarPeriod;
 import io.weir.limits.CalendarQuota;
 import io.weir.limits.FixedWindow;
-import io.weir.limits.PeriodicLimit;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.TokenBucketLimit;
 import java.time.ZoneOffset;
@@ -77,20 +76,14 @@ public final class Units {
    * none.
    *
    * @param limit the limit of the policy
-   * @param period the current period; null if the bucket is not periodic
-   * @param windowMicros for a bucket that is not periodic: the time in which an empty bucket
-   *     becomes full
+   * @param windowMicros the length of the bucket's window
    */
-  static Unit of(PolicyLimit limit, PeriodicLimit.@Nullable Span period, long windowMicros) {
+  static Unit of(PolicyLimit limit, long windowMicros) {
     if (limit instanceof CalendarQuota quota) {
       return of(quota.period());
     }
-    long micros =
-        period != null && limit instanceof PeriodicLimit periodic
-            ? periodic.windowSeconds(period) * 1_000_000
-            : windowMicros;
     for (Map.Entry<Unit, Long> each : SECONDS.entrySet()) {
-      if (each.getValue() * 1_000_000 == micros) {
+      if (each.getValue() * 1_000_000 == windowMicros) {
         return each.getKey();
       }
     }

@@ -9,6 +9,8 @@ import io.weir.limits.CalendarPeriod;
 import io.weir.limits.CalendarQuota;
 import io.weir.limits.FixedWindow;
 import io.weir.limits.PeriodicLimit;
+import io.weir.limits.PolicyLimit;
+import io.weir.limits.SlidingWindow;
 import io.weir.limits.TokenBucketLimit;
 import java.time.ZoneOffset;
 import org.junit.jupiter.api.Test;
@@ -42,15 +44,20 @@ final class DescriptorStatusesTest {
   @Test
   void unit_isToldIfTheLimitIsOfOne() {
     TokenBucketLimit bucket = new TokenBucketLimit(10, 10, 60_000_000);
-    assertEquals(Unit.MINUTE, Units.of(bucket, null, 60_000_000));
-    assertEquals(Unit.UNKNOWN, Units.of(bucket, null, 60_000_001));
-    assertEquals(Unit.SECOND, Units.of(window(1), new PeriodicLimit.Span(7, 8), 0));
-    assertEquals(Unit.WEEK, Units.of(window(7 * 86_400), new PeriodicLimit.Span(0, 604_800), 0));
-    assertEquals(Unit.UNKNOWN, Units.of(window(90), new PeriodicLimit.Span(0, 90), 0));
-    assertEquals(Unit.MONTH, Units.of(quota(CalendarPeriod.MONTH), SPAN, 0));
-    assertEquals(Unit.MONTH, Units.of(quota(CalendarPeriod.BILLING), SPAN, 0));
-    assertEquals(Unit.DAY, Units.of(quota(CalendarPeriod.DAY), SPAN, 0));
-    assertEquals(Unit.WEEK, Units.of(quota(CalendarPeriod.WEEK), SPAN, 0));
+    assertEquals(Unit.MINUTE, Units.of(bucket, 60_000_000));
+    assertEquals(Unit.UNKNOWN, Units.of(bucket, 60_000_001));
+    assertEquals(Unit.SECOND, unit(window(1), new PeriodicLimit.Span(7, 8)));
+    assertEquals(Unit.WEEK, unit(window(7 * 86_400), new PeriodicLimit.Span(0, 604_800)));
+    assertEquals(Unit.MINUTE, unit(new SlidingWindow(5, 60, 6), new PeriodicLimit.Span(0, 10)));
+    assertEquals(Unit.UNKNOWN, unit(window(90), new PeriodicLimit.Span(0, 90)));
+    assertEquals(Unit.MONTH, unit(quota(CalendarPeriod.MONTH), SPAN));
+    assertEquals(Unit.MONTH, unit(quota(CalendarPeriod.BILLING), SPAN));
+    assertEquals(Unit.DAY, unit(quota(CalendarPeriod.DAY), SPAN));
+    assertEquals(Unit.WEEK, unit(quota(CalendarPeriod.WEEK), SPAN));
+  }
+
+  private static Unit unit(PolicyLimit limit, PeriodicLimit.Span span) {
+    return Units.of(limit, limit.ofBucket(span).windowMicros(span));
   }
 
   private static FixedWindow window(long seconds) {

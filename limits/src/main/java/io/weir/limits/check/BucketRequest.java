@@ -2,7 +2,6 @@
 package io.weir.limits.check;
 
 import io.weir.limits.BucketLimit;
-import io.weir.limits.ConcurrencyLimit;
 
 /**
  * One bucket of a check.
@@ -23,6 +22,6 @@ public record BucketRequest(String bucket, BucketLimit limit, boolean enforced, 
 
   /** Returns whether a call takes one of the bucket's slots instead of tokens. */
   public boolean hasSlots() {
-    return limit instanceof ConcurrencyLimit;
+    return limit.hasSlots();
   }
 }

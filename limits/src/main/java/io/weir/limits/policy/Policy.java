@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits.policy;
 
-import io.weir.limits.LeakyBucket;
 import io.weir.limits.Names;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.TokenBucketLimit;
@@ -78,7 +77,7 @@ public record Policy(
     if (lease != null && !limit.refills()) {
       throw new IllegalArgumentException("lease is allowed only for token buckets");
     }
-    if (lease != null && queues(limit)) {
+    if (lease != null && limit.isQueue()) {
       throw new IllegalArgumentException(
           "lease is not allowed for a queue: a node cannot compute the delays");
     }
@@ -216,7 +215,7 @@ public record Policy(
     boolean fits =
         lease != null
             && other.refills()
-            && !queues(other)
+            && !other.isQueue()
             && lease.tokens() <= other.capacityTokens();
     return new Policy(
         name,
@@ -250,11 +249,7 @@ public record Policy(
 
   /** Returns whether admitted calls receive a delay. */
   public boolean queues() {
-    return queues(limit);
-  }
-
-  private static boolean queues(PolicyLimit limit) {
-    return limit instanceof LeakyBucket bucket && bucket.isQueue();
+    return limit.isQueue();
   }
 
   private static boolean isRecorded(List<KeyPart> key, PolicyLimit limit) {

@@ -2,9 +2,7 @@
 package io.weir.limits.policy;
 
 import io.weir.limits.BillingCalendar;
-import io.weir.limits.CalendarQuota;
 import io.weir.limits.ClientCalendar;
-import io.weir.limits.FixedWindow;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -71,7 +69,10 @@ public final class PolicyAdvice {
    */
   private void lookAtCalendars() {
     List<PolicyMatch> matches =
-        policies.stream().filter(PolicyAdvice::runsByCalendar).map(Policy::match).toList();
+        policies.stream()
+            .filter(policy -> policy.limit().followsCalendar())
+            .map(Policy::match)
+            .toList();
     if (matches.stream().anyMatch(match -> match.client().isEmpty())) {
       return;
     }
@@ -93,12 +94,6 @@ public final class PolicyAdvice {
                   + " under clients without effect: no quota or calendar window applies to calls"
                   + " of that name, and bills use UTC months anyway"));
     }
-  }
-
-  private static boolean runsByCalendar(Policy policy) {
-    return policy.limit() instanceof CalendarQuota
-        || (policy.limit() instanceof FixedWindow window
-            && window.alignment() == FixedWindow.Alignment.CALENDAR);
   }
 
   private void look(Policy policy) {
@@ -304,7 +299,7 @@ public final class PolicyAdvice {
    */
   private static boolean sharesBuckets(Policy wide, Policy policy) {
     return policy.key().containsAll(wide.key())
-        && (wide.isOfOneClient() == policy.isOfOneClient() || !runsByCalendar(wide))
+        && (wide.isOfOneClient() == policy.isOfOneClient() || !wide.limit().followsCalendar())
         && (!wide.key().contains(KeyPart.IP)
             || wide.ipPrefix().isNoNarrowerThan(policy.ipPrefix()));
   }

@@ -3,7 +3,6 @@ package io.weir.limits.policy;
 
 import io.weir.limits.BillingCalendar;
 import io.weir.limits.BucketKey;
-import io.weir.limits.CacheOnlyLimit;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.IpAddress;
 import io.weir.limits.PeriodicLimit;
@@ -54,7 +53,7 @@ public final class PolicyMatcher {
 
   private final @Nullable CompiledPolicy refusal;
   private final @Nullable CompiledPolicy refusalOfUnmatched;
-  private final Map<PeriodicLimit, Integer> periodic;
+  private final Map<PolicyLimit, Integer> periodic;
   private final RunningPeriods periodsOfPolicies;
   private final Map<String, RunningPeriods> periodsOfClients;
 
@@ -110,8 +109,8 @@ public final class PolicyMatcher {
   }
 
   private void addPeriodic(PolicyLimit each) {
-    if (each instanceof PeriodicLimit limit) {
-      periodic.putIfAbsent(limit, periodic.size());
+    if (each.periodic() != null) {
+      periodic.putIfAbsent(each, periodic.size());
     }
   }
 
@@ -311,19 +310,14 @@ public final class PolicyMatcher {
    */
   private PeriodicLimit.@Nullable Span period(
       Policy policy, String client, String bucket, long epochMillis) {
-    return policy.limit() instanceof PeriodicLimit limit
-        ? period(
-            limit,
-            policy.isOfOneClient()
-                ? periodsOfClients.getOrDefault(client, periodsOfPolicies)
-                : periodsOfPolicies,
-            bucket,
-            epochMillis)
-        : null;
-  }
-
-  private PeriodicLimit.Span period(
-      PeriodicLimit limit, RunningPeriods periods, String bucket, long epochMillis) {
+    PeriodicLimit limit = policy.limit().periodic();
+    if (limit == null) {
+      return null;
+    }
+    RunningPeriods periods =
+        policy.isOfOneClient()
+            ? periodsOfClients.getOrDefault(client, periodsOfPolicies)
+            : periodsOfPolicies;
     if (limit.resetJitterSeconds() > 0) {
       return limit.at(epochMillis, periods.calendar, bucket);
     }
@@ -507,7 +501,7 @@ public final class PolicyMatcher {
               plan != null && key.contains(KeyPart.PLAN) ? BucketKey.Part.of(plan) : null,
               endpoint,
               ip != null && key.contains(KeyPart.IP) ? policy.ipPrefix().of(ip) : null);
-      return policy.limit() instanceof CacheOnlyLimit limit ? limit.keyOf(text) : text;
+      return policy.limit().keyOf(text);
     }
 
     boolean mayMatchUnnamedClients() {

@@ -2,7 +2,6 @@
 package io.weir.limits.policy;
 
 import io.weir.limits.BucketKey;
-import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.SlotKey;
 import io.weir.limits.check.BucketRequest;
@@ -28,7 +27,7 @@ final class SlotPolicies {
     }
     Set<String> ofSlots =
         set.policies().stream()
-            .filter(policy -> policy.limit() instanceof ConcurrencyLimit)
+            .filter(policy -> policy.limit().limitsConcurrency())
             .map(Policy::name)
             .collect(Collectors.toSet());
     set.clients()
@@ -46,7 +45,7 @@ final class SlotPolicies {
    */
   private static boolean isOfSlots(
       Set<String> policiesOfSlots, Map.Entry<String, PolicyLimit> own) {
-    return own.getValue() instanceof ConcurrencyLimit || policiesOfSlots.contains(own.getKey());
+    return own.getValue().limitsConcurrency() || policiesOfSlots.contains(own.getKey());
   }
 
   /**
@@ -59,13 +58,16 @@ final class SlotPolicies {
       return null;
     }
     BucketKey.Part client = key.client();
-    PolicyLimit own =
-        client == null || !policy.isOfOneClient()
-            ? null
-            : ownLimits.getOrDefault(client.keyText(), Map.of()).get(policy.name());
-    return (own == null ? policy.limit() : own) instanceof ConcurrencyLimit limit
+    PolicyLimit limit = policy.limit();
+    if (client != null && policy.isOfOneClient()) {
+      limit = ownLimits.getOrDefault(client.keyText(), Map.of()).getOrDefault(policy.name(), limit);
+    }
+    return limit.limitsConcurrency()
         ? new MatchedPolicy(
-            policy, new BucketRequest(key.text(), limit, policy.mode() == PolicyMode.ENFORCE), null)
+            policy,
+            new BucketRequest(
+                key.text(), limit.ofBucket(null), policy.mode() == PolicyMode.ENFORCE),
+            null)
         : null;
   }
 }

@@ -182,7 +182,8 @@ record Plan(
   }
 
   private static PolicyLimit changed(PolicyLimit limit, Chance chance) {
-    if (limit instanceof PeriodicLimit periodic) {
+    PeriodicLimit periodic = limit.periodic();
+    if (periodic != null) {
       return periodic.withCapacity(chance.between(20L, 150L));
     }
     return new TokenBucketLimit(

@@ -3,6 +3,7 @@ package io.weir.sim;
 
 import io.weir.ingest.correct.LossAnnouncer;
 import io.weir.limits.ConcurrencyLimit;
+import io.weir.limits.PolicyLimit;
 import io.weir.limits.SlidingLog;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.policy.CacheFailureMode;
@@ -218,7 +219,7 @@ final class World {
   long slots() {
     return cacheOnly.stream()
         .map(Policy::limit)
-        .filter(ConcurrencyLimit.class::isInstance)
+        .filter(PolicyLimit::limitsConcurrency)
         .mapToLong(limit -> limit.capacityTokens())
         .findFirst()
         .orElse(0);
