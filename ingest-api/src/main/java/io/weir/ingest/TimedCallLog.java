@@ -26,6 +26,11 @@ final class TimedCallLog implements CallLog {
   }
 
   @Override
+  public long nowEpochMillis() {
+    return log.nowEpochMillis();
+  }
+
+  @Override
   public Ticket begin() {
     return log.begin();
   }

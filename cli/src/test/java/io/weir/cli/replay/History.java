@@ -462,8 +462,13 @@ final class History {
     }
 
     @Override
+    public long nowEpochMillis() {
+      return nowMicros / 1_000 + clockApartMillis;
+    }
+
+    @Override
     public Ticket begin() {
-      return new At(nowMicros / 1_000 + clockApartMillis);
+      return new At(nowEpochMillis());
     }
 
     @Override

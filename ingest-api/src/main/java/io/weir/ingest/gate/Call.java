@@ -4,6 +4,8 @@ package io.weir.ingest.gate;
 import io.weir.limits.IpAddress;
 import io.weir.limits.SlotClaim;
 import io.weir.limits.policy.CallFacts;
+import io.weir.limits.policy.MatchedPolicies;
+import io.weir.limits.policy.PolicyMatcher;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -31,9 +33,16 @@ public record Call(
     this(facts, cost, id, null, null);
   }
 
-  /** Returns a call that has an id: this call if it has one, else a copy with a new id. */
-  Call identified(Supplier<String> newIds) {
-    return id != null || newId != null
+  /** Returns the policies that match the call at a time, by the cache's clock. */
+  MatchedPolicies match(PolicyMatcher snapshot, long nowEpochMillis) {
+    return descriptor == null
+        ? snapshot.match(facts, nowEpochMillis)
+        : descriptor.apply(snapshot.matchAll(facts, nowEpochMillis), facts, nowEpochMillis);
+  }
+
+  /** Returns a call that has an id if it may hold slots, because the id identifies the holder. */
+  Call identified(MatchedPolicies matched, Supplier<String> newIds) {
+    return id != null || newId != null || !matched.hasSlots()
         ? this
         : new Call(facts, cost, null, newIds.get(), descriptor);
   }

@@ -20,6 +20,9 @@ public interface CallLog extends AutoCloseable {
   /** Maximum number of calls that one ticket may record; equals the maximum size of a batch. */
   int MAX_CALLS = 1_000;
 
+  /** Returns the current time, by this node's estimate of the decision cache's clock. */
+  long nowEpochMillis();
+
   /**
    * Marks calls as in progress before they are decided. Until the ticket is used, the node's low
    * watermark does not pass the current time. Never blocks.

@@ -5,12 +5,8 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.decision.DecisionCache;
 import io.weir.limits.check.Decision;
 import io.weir.limits.policy.MatchedPolicies;
-import io.weir.limits.policy.MatchedPolicy;
 import io.weir.limits.policy.PolicyMatcher;
-import io.weir.topics.model.CallEvent;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -18,9 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -48,15 +42,6 @@ public final class CheckGate {
             return thread;
           });
 
-  /** Number of keys at which a part of a batch is complete and is submitted. */
-  private static final int KEYS_PER_PART = 512;
-
-  /**
-   * Maximum number of keys that all batches together may have in the cache's queue: about 50 ms of
-   * work. With this bound no check of a batch waits in the queue until its deadline.
-   */
-  private static final int MAX_BATCH_KEYS = 8 * KEYS_PER_PART;
-
   private final Supplier<PolicyMatcher> policies;
   private final DecisionCache cache;
   private final CallLog log;
@@ -66,39 +51,8 @@ public final class CheckGate {
   private final Slots slots;
   private final Judge judge;
   private final UsageLog usage;
-  private final Semaphore keysOfBatches = new Semaphore(MAX_BATCH_KEYS, true);
-
-  /** A call of a batch, and the policies that match it at the given time. */
-  private record Matched(Call call, MatchedPolicies matched, long atEpochMillis) {}
-
-  /**
-   * A call whose check has been submitted; {@code pending} is null if no policy matches the call.
-   */
-  private record Submitted(Matched asked, @Nullable CompletableFuture<Decision> pending) {}
-
-  /** Calls of a batch that are decided together, and the number of keys that the cache reads. */
-  private record Part(List<Matched> calls, int keys) {
-    /** Returns the part at the beginning of the list. */
-    static Part of(List<Call> calls, Function<Call, Matched> matching) {
-      List<Matched> part = new ArrayList<>();
-      int keys = 0;
-      for (Call call : calls) {
-        Matched one = matching.apply(call);
-        part.add(one);
-        for (MatchedPolicy match : one.matched.evaluated()) {
-          keys += match.bucket().limit().keys();
-        }
-        if (keys >= KEYS_PER_PART) {
-          break;
-        }
-      }
-      return new Part(part, keys);
-    }
-
-    List<Matched> matchedBy(Function<Call, Matched> matching) {
-      return calls.stream().map(one -> matching.apply(one.call)).toList();
-    }
-  }
+  private final OutcomeRecorder recorder;
+  private final BatchDecider batches;
 
   /**
    * Creates a gate without leases.
@@ -145,15 +99,11 @@ public final class CheckGate {
     this.log = log;
     this.newIds = newIds;
     this.statistics = new GateStatistics(registry, local);
-    this.slots = new Slots(policies, cache, local, this::nowEpochMillis, statistics.slots);
+    this.slots = new Slots(policies, cache, local, log::nowEpochMillis, statistics.slots);
     this.judge = new Judge(local, slots, statistics, newIds);
+    this.recorder = new OutcomeRecorder(log, slots, statistics);
+    this.batches = new BatchDecider(cache, log, newIds, statistics, slots, judge);
     this.usage = new UsageLog(policies, log, registry);
-  }
-
-  private long nowEpochMillis() {
-    Ticket ticket = log.begin();
-    ticket.abandon();
-    return ticket.begunAtEpochMillis();
   }
 
   /** Returns the object that renews and releases the slots that calls hold. */
@@ -184,7 +134,7 @@ public final class CheckGate {
     if (calls.size() < 2 || !snapshot.replaces()) {
       return calls;
     }
-    long nowEpochMillis = nowEpochMillis();
+    long nowEpochMillis = log.nowEpochMillis();
     Set<String> replaced = new HashSet<>();
     for (Call call : calls) {
       Descriptor descriptor = call.descriptor();
@@ -236,13 +186,13 @@ public final class CheckGate {
     CompletableFuture<Decision> pending;
     try {
       PolicyMatcher snapshot = policies.get();
-      call = statistics.keys.find(snapshot, request, nowEpochMillis);
-      if (call == null) {
+      Call named = statistics.keys.find(snapshot, request, nowEpochMillis);
+      if (named == null) {
         ticket.abandon();
         return keyRefused(trace);
       }
-      matched = match(snapshot, call, nowEpochMillis);
-      call = identified(call, matched);
+      matched = named.match(snapshot, nowEpochMillis);
+      call = named.identified(matched, newIds);
       statistics.policiesLeftOut.increment(matched.leftOut().size());
       boolean needsCheck = matched.needsCheck();
       leased = leases == null || !needsCheck ? null : leases.take(matched, call.cost());
@@ -254,45 +204,19 @@ public final class CheckGate {
       ticket.abandon();
       throw failed;
     }
-    Call asked = call;
     if (leased != null) {
-      ticket.abandon(); // the call has a ticket dated when the lease was requested
-      return recordLeased(asked, matched, leased, trace);
+      ticket.abandon(); // a call of a lease has a ticket with the time of the lease's request
+      return recordLeased(call, matched, leased, trace);
     }
     return pending == null
-        ? record(ticket, asked, matched, null, nowEpochMillis, trace)
+        ? record(ticket, call, matched, null, nowEpochMillis, trace)
         : pending.thenCompose(
-            decision -> record(ticket, asked, matched, decision, nowEpochMillis, trace));
+            decision -> record(ticket, call, matched, decision, nowEpochMillis, trace));
   }
 
   private static CompletableFuture<CheckOutcome> keyRefused(@Nullable CallTrace trace) {
-    if (trace != null) {
-      trace.decided(List.of(CheckOutcome.KeyRefused.INSTANCE));
-    }
+    var unused = traced(CheckOutcome.KeyRefused.INSTANCE, trace);
     return KEY_REFUSED;
-  }
-
-  /** Writes calls to the log and reports the steps to the trace, if there is one. */
-  private CompletableFuture<List<Recorded>> write(
-      Ticket ticket, List<CallEvent> calls, @Nullable CallTrace trace) {
-    if (trace == null) {
-      return log.submit(ticket, calls);
-    }
-    trace.recording();
-    try {
-      return log.submit(ticket, calls, trace.whenAcked(calls.size()))
-          .whenComplete(
-              (results, failed) -> {
-                if (failed == null) {
-                  trace.recorded(results);
-                } else {
-                  trace.notRecorded();
-                }
-              });
-    } catch (RuntimeException | Error failed) {
-      trace.notRecorded();
-      throw failed;
-    }
   }
 
   /**
@@ -322,23 +246,24 @@ public final class CheckGate {
     return within;
   }
 
-  /** Records a call that a lease decided. The tokens stay taken even if recording fails. */
+  /** Judges and records a call of a lease. The lease's tokens stay used even if recording fails. */
   private CompletableFuture<CheckOutcome> recordLeased(
       Call call, MatchedPolicies matched, LeasedBuckets.Taken leased, @Nullable CallTrace trace) {
-    CheckOutcome.Decided decided;
+    CheckOutcome outcome;
     try {
-      decided = judge.ofLease(call, matched, leased);
-      if (trace != null) {
-        trace.decided(List.of(decided));
-      }
+      outcome = traced(judge.ofLease(call, matched, leased), trace);
     } catch (RuntimeException | Error failed) {
       leased.ticket().abandon();
       throw failed;
     }
-    return write(leased.ticket(), List.of(decided.call()), trace)
-        .thenApply(recorded -> withRecord(decided, recorded.get(0)));
+    return recorder.record(leased.ticket(), outcome, trace);
   }
 
+  /**
+   * Judges and records a call.
+   *
+   * @param decision the cache's decision; null if the call needed no check
+   */
   private CompletableFuture<CheckOutcome> record(
       Ticket ticket,
       Call call,
@@ -346,21 +271,9 @@ public final class CheckGate {
       @Nullable Decision decision,
       long nowEpochMillis,
       @Nullable CallTrace trace) {
-    CheckOutcome.Decided decided;
+    CheckOutcome outcome;
     try {
-      CheckOutcome.Shed shed = shed(decision);
-      if (shed != null) {
-        ticket.abandon();
-        slots.giveUpUndecided(call, matched, null, nowEpochMillis);
-        if (trace != null) {
-          trace.decided(List.of(shed));
-        }
-        return CompletableFuture.completedFuture(shed);
-      }
-      decided = judge.ofCall(call, matched, decision, nowEpochMillis);
-      if (trace != null) {
-        trace.decided(List.of(decided));
-      }
+      outcome = traced(judge.ofCall(call, matched, decision, nowEpochMillis), trace);
       if (leases != null && decision instanceof Decision.Allowed) {
         leases.noteAllowed(matched, call.cost());
       }
@@ -368,8 +281,7 @@ public final class CheckGate {
       ticket.abandon();
       throw failed;
     }
-    return write(ticket, List.of(decided.call()), trace)
-        .thenApply(recorded -> withRecord(decided, recorded.get(0)));
+    return recorder.record(ticket, outcome, trace);
   }
 
   /** Waits for an outcome and rethrows the original fault, if any. */
@@ -415,137 +327,19 @@ public final class CheckGate {
     }
     Ticket ticket = log.begin();
     List<CheckOutcome> outcomes;
-    List<CallEvent> decided = new ArrayList<>(requests.size());
     try {
       long nowEpochMillis = ticket.begunAtEpochMillis();
       PolicyMatcher snapshot = policies.get();
       KeyLookup.Found found = statistics.keys.find(snapshot, requests, nowEpochMillis);
-      outcomes = found.outcomes(decide(snapshot, found.calls(), ticket));
+      outcomes = found.outcomes(batches.decide(snapshot, found.calls(), nowEpochMillis));
       if (trace != null) {
         trace.decided(outcomes);
-      }
-      for (CheckOutcome outcome : outcomes) {
-        if (outcome instanceof CheckOutcome.Decided one) {
-          decided.add(one.call());
-        }
-      }
-      if (decided.isEmpty()) {
-        ticket.abandon();
-        return outcomes;
       }
     } catch (RuntimeException | Error failed) {
       ticket.abandon();
       throw failed;
     }
-    return withRecords(outcomes, write(ticket, decided, trace).join());
-  }
-
-  private List<CheckOutcome> decide(PolicyMatcher snapshot, List<Call> calls, Ticket ticket) {
-    List<CheckOutcome> outcomes = new ArrayList<>(calls.size());
-    while (outcomes.size() < calls.size()) {
-      List<Call> left = calls.subList(outcomes.size(), calls.size());
-      Part part = Part.of(left, matchingNow(snapshot, ticket));
-      for (Matched one : part.calls) {
-        statistics.policiesLeftOut.increment(one.matched.leftOut().size());
-      }
-      List<CheckOutcome> decided = decide(part, () -> matchingNow(snapshot, ticket));
-      outcomes.addAll(decided);
-      CheckOutcome.Shed shed = shedIn(decided);
-      if (shed != null) {
-        int notAsked = calls.size() - outcomes.size();
-        statistics.shed.increment(notAsked);
-        outcomes.addAll(Collections.nCopies(notAsked, shed));
-      }
-    }
-    return outcomes;
-  }
-
-  private static CheckOutcome.@Nullable Shed shedIn(List<CheckOutcome> outcomes) {
-    for (CheckOutcome outcome : outcomes) {
-      if (outcome instanceof CheckOutcome.Shed shed) {
-        return shed;
-      }
-    }
-    return null;
-  }
-
-  /**
-   * Decides checks together. A part of a batch first waits for room among the parts of other
-   * batches.
-   *
-   * @param matchingNow returns a function that matches the calls again after they waited for room
-   */
-  private List<CheckOutcome> decide(Part part, Supplier<Function<Call, Matched>> matchingNow) {
-    if (part.calls.size() == 1 && part.keys < KEYS_PER_PART) {
-      return await(submit(part.calls));
-    }
-    boolean waits = keysOfBatches.hasQueuedThreads() || !keysOfBatches.tryAcquire(part.keys);
-    if (waits) {
-      keysOfBatches.acquireUninterruptibly(part.keys);
-    }
-    try {
-      return await(submit(waits ? part.matchedBy(matchingNow.get()) : part.calls));
-    } finally {
-      keysOfBatches.release(part.keys);
-    }
-  }
-
-  private List<Submitted> submit(List<Matched> part) {
-    List<Submitted> submitted = new ArrayList<>(part.size());
-    for (Matched one : part) {
-      boolean needsCheck = one.matched.needsCheck();
-      submitted.add(
-          new Submitted(
-              one,
-              needsCheck
-                  ? cache.submit(slots.check(one.call, one.matched).asPartOfBatch())
-                  : null));
-    }
-    return submitted;
-  }
-
-  private List<CheckOutcome> await(List<Submitted> submitted) {
-    List<CheckOutcome> outcomes = new ArrayList<>(submitted.size());
-    for (Submitted one : submitted) {
-      Call call = one.asked.call;
-      MatchedPolicies matched = one.asked.matched;
-      long nowEpochMillis = one.asked.atEpochMillis;
-      Decision decision = one.pending == null ? null : one.pending.join();
-      CheckOutcome.Shed shed = shed(decision);
-      if (shed != null) {
-        slots.giveUpUndecided(call, matched, null, nowEpochMillis);
-      }
-      outcomes.add(shed == null ? judge.ofCall(call, matched, decision, nowEpochMillis) : shed);
-    }
-    return outcomes;
-  }
-
-  /**
-   * Returns the outcomes with the results of recording added to the decided calls, and counts them.
-   */
-  private List<CheckOutcome> withRecords(List<CheckOutcome> outcomes, List<Recorded> records) {
-    List<CheckOutcome> recorded = new ArrayList<>(outcomes.size());
-    int next = 0;
-    for (CheckOutcome outcome : outcomes) {
-      recorded.add(
-          outcome instanceof CheckOutcome.Decided decided
-              ? withRecord(decided, records.get(next++))
-              : outcome);
-    }
-    return recorded;
-  }
-
-  private CheckOutcome withRecord(CheckOutcome.Decided decided, Recorded recorded) {
-    if (recorded instanceof Recorded.Refused refused) {
-      statistics.notKept.increment();
-      HeldSlots held = decided.slots();
-      if (held != null) {
-        slots.giveUp(held);
-      }
-      return new CheckOutcome.NotKept(refused);
-    }
-    statistics.count(decided.call());
-    return decided.with(recorded);
+    return recorder.record(ticket, outcomes, trace);
   }
 
   /** Returns the outcome that {@link #check} would have now, and waits for it. */
@@ -573,28 +367,21 @@ public final class CheckGate {
     if (trace != null) {
       trace.deciding();
     }
-    Ticket ticket = log.begin();
-    long nowEpochMillis = ticket.begunAtEpochMillis();
-    ticket.abandon();
+    long nowEpochMillis = log.nowEpochMillis();
     PolicyMatcher snapshot = policies.get();
-    Call call = statistics.keys.find(snapshot, request, nowEpochMillis);
-    if (call == null) {
+    Call named = statistics.keys.find(snapshot, request, nowEpochMillis);
+    if (named == null) {
       return keyRefused(trace);
     }
-    MatchedPolicies matched = match(snapshot, call, nowEpochMillis);
-    Call asked = identified(call, matched);
+    MatchedPolicies matched = named.match(snapshot, nowEpochMillis);
+    Call call = named.identified(matched, newIds);
     if (!matched.needsCheck()) {
       return CompletableFuture.completedFuture(
-          traced(judge.ofPeek(asked, matched, null, nowEpochMillis), trace));
+          traced(judge.ofPeek(call, matched, null, nowEpochMillis), trace));
     }
-    return within(timeout, cache.submitPeek(HeldSlots.check(asked, matched)))
+    return within(timeout, cache.submitPeek(HeldSlots.check(call, matched)))
         .thenApply(
-            decision -> {
-              CheckOutcome.Shed shed = shed(decision);
-              return traced(
-                  shed == null ? judge.ofPeek(asked, matched, decision, nowEpochMillis) : shed,
-                  trace);
-            });
+            decision -> traced(judge.ofPeek(call, matched, decision, nowEpochMillis), trace));
   }
 
   private static CheckOutcome traced(CheckOutcome outcome, @Nullable CallTrace trace) {
@@ -602,41 +389,5 @@ public final class CheckGate {
       trace.decided(List.of(outcome));
     }
     return outcome;
-  }
-
-  /**
-   * Returns the shed outcome if the cache's client rejected the check because of overload; else
-   * null.
-   */
-  private CheckOutcome.@Nullable Shed shed(@Nullable Decision decision) {
-    if (decision instanceof Decision.Undecided none && none.cause() == Decision.Cause.REJECTED) {
-      statistics.shed.increment();
-      return new CheckOutcome.Shed(none.detail());
-    }
-    return null;
-  }
-
-  /** Returns a call with an id if it may hold slots: the id identifies their holder. */
-  private Call identified(Call call, MatchedPolicies matched) {
-    return matched.hasSlots() ? call.identified(newIds) : call;
-  }
-
-  /**
-   * Returns a function that matches calls of a batch at the current time, not at the batch's start.
-   */
-  private Function<Call, Matched> matchingNow(PolicyMatcher snapshot, Ticket ofBatch) {
-    long now = Math.max(nowEpochMillis(), ofBatch.begunAtEpochMillis());
-    return call -> {
-      MatchedPolicies matched = match(snapshot, call, now);
-      return new Matched(identified(call, matched), matched, now);
-    };
-  }
-
-  private static MatchedPolicies match(PolicyMatcher snapshot, Call call, long nowEpochMillis) {
-    Descriptor descriptor = call.descriptor();
-    return descriptor == null
-        ? snapshot.match(call.facts(), nowEpochMillis)
-        : descriptor.apply(
-            snapshot.matchAll(call.facts(), nowEpochMillis), call.facts(), nowEpochMillis);
   }
 }

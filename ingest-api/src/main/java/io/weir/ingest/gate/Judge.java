@@ -57,8 +57,13 @@ final class Judge {
    *
    * @param decision the cache's decision; null if the cache was not queried
    */
-  CheckOutcome.Decided ofCall(
+  CheckOutcome ofCall(
       Call call, MatchedPolicies matched, @Nullable Decision decision, long nowEpochMillis) {
+    CheckOutcome.Shed shed = shed(decision);
+    if (shed != null) {
+      slots.giveUpUndecided(call, matched, null, nowEpochMillis);
+      return shed;
+    }
     CheckOutcome.Decided decided = judge(call, matched, decision, false, nowEpochMillis);
     long decidedAtMicros =
         decision instanceof Decision.Decided byCache
@@ -81,9 +86,22 @@ final class Judge {
   }
 
   /** Judges a peek. */
-  CheckOutcome.Decided ofPeek(
+  CheckOutcome ofPeek(
       Call call, MatchedPolicies matched, @Nullable Decision decision, long nowEpochMillis) {
-    return judge(call, matched, decision, true, nowEpochMillis);
+    CheckOutcome.Shed shed = shed(decision);
+    return shed == null ? judge(call, matched, decision, true, nowEpochMillis) : shed;
+  }
+
+  /**
+   * Returns the outcome {@code Shed} if the client of the cache rejected the check because of
+   * overload, otherwise null.
+   */
+  private CheckOutcome.@Nullable Shed shed(@Nullable Decision decision) {
+    if (decision instanceof Decision.Undecided none && none.cause() == Decision.Cause.REJECTED) {
+      statistics.shed.increment();
+      return new CheckOutcome.Shed(none.detail());
+    }
+    return null;
   }
 
   /** Judges a call that takes tokens from a lease of this node. */

@@ -150,6 +150,11 @@ public final class CallRecorder {
 
   // -- callers
 
+  /** See {@link CallLog#nowEpochMillis}. */
+  public long nowEpochMillis() {
+    return decisionClock.nowEpochMillis();
+  }
+
   /** See {@link CallLog#begin}. */
   public Ticket begin() {
     long held = watermark.begin();

@@ -203,6 +203,11 @@ public final class KafkaCallLog implements CallLog {
   }
 
   @Override
+  public long nowEpochMillis() {
+    return recorder.nowEpochMillis();
+  }
+
+  @Override
   public Ticket begin() {
     return recorder.begin();
   }

@@ -19,6 +19,11 @@ final class KeptCalls implements CallLog {
   private int underWay;
 
   @Override
+  public long nowEpochMillis() {
+    return nowEpochMillis;
+  }
+
+  @Override
   public Ticket begin() {
     return begunAt(nowEpochMillis);
   }

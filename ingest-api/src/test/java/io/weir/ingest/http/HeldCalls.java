@@ -33,6 +33,11 @@ final class HeldCalls implements CallLog {
   }
 
   @Override
+  public long nowEpochMillis() {
+    return 1;
+  }
+
+  @Override
   public Ticket begin() {
     return new Ticket() {
       @Override

@@ -185,6 +185,11 @@ final class SettlerTest {
     Recorded answer = new Recorded.Durable(Durability.JOURNALED, KEPT_AT);
 
     @Override
+    public long nowEpochMillis() {
+      return 777;
+    }
+
+    @Override
     public Ticket begin() {
       return new Ticket() {
         @Override

@@ -52,6 +52,11 @@ final class LeasedDecisions {
     private static final Recorded DROPPED = new Recorded.Dropped();
 
     @Override
+    public long nowEpochMillis() {
+      return System.currentTimeMillis();
+    }
+
+    @Override
     public Ticket begin() {
       return this;
     }

@@ -166,6 +166,11 @@ final class IngestProcess {
   /** Adapts the recorder to the gate's interface. */
   private record RecorderLog(CallRecorder recorder) implements CallLog {
     @Override
+    public long nowEpochMillis() {
+      return recorder.nowEpochMillis();
+    }
+
+    @Override
     public Ticket begin() {
       return recorder.begin();
     }
