@@ -16,10 +16,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param facts the facts that policies match
  * @param cost tokens that the call takes, ≥ 1
- * @param id the caller's idempotency key; null if the server must create one
- * @param newId the id that the server created; null if it created none yet
- * @param descriptor the descriptor that the call represents in Envoy's rate limit service; else
- *     null
+ * @param id the id that the caller assigned; null if the node must create one
+ * @param newId the id that the node created; null if it has created none
+ * @param descriptor the descriptor of Envoy's rate limit service that the call represents; null for
+ *     any other call
  */
 public record Call(
     CallFacts facts,
@@ -28,7 +28,7 @@ public record Call(
     @Nullable String newId,
     @Nullable Descriptor descriptor)
     implements CallRequest {
-  /** Creates a call for which the server created no id. */
+  /** Creates a call without an id that the node created. */
   public Call(CallFacts facts, long cost, @Nullable String id) {
     this(facts, cost, id, null, null);
   }
@@ -47,7 +47,10 @@ public record Call(
         : new Call(facts, cost, null, newIds.get(), descriptor);
   }
 
-  /** Returns a copy of the call with the policies that other descriptors of the request replace. */
+  /**
+   * Returns a copy of the call that contains the policies replaced by other descriptors of the
+   * request.
+   */
   Call withReplacedPolicies(Set<String> replaced) {
     return descriptor == null
         ? this
@@ -55,7 +58,7 @@ public record Call(
   }
 
   /**
-   * Returns the call's claim to slots.
+   * Returns the claim with which the call requests slots.
    *
    * @throws IllegalStateException if the call has no id yet
    */

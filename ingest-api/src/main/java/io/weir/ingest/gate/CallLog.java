@@ -7,8 +7,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The log of decided calls; it loses no call that it accepted. Thread-safe. A failure is a returned
- * value ({@link Recorded.Refused}), never an exception.
+ * The log of decided calls, which loses no call that it accepted. A failure is a returned value
+ * ({@link Recorded.Refused}), never an exception. Thread-safe.
  *
  * <pre>{@code
  * Ticket ticket = log.begin();       // before the cache is queried
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  */
 public interface CallLog extends AutoCloseable {
-  /** Maximum number of calls that one ticket may record; equals the maximum size of a batch. */
+  /** Maximum number of calls that one ticket may record, equal to the maximum size of a batch. */
   int MAX_CALLS = 1_000;
 
   /** Returns the current time, by this node's estimate of the decision cache's clock. */
@@ -30,29 +30,29 @@ public interface CallLog extends AutoCloseable {
   Ticket begin();
 
   /**
-   * Writes the calls and returns without waiting until they are as durable as the deployment
-   * requires. The log accepts or refuses the calls together.
+   * Writes the calls, and returns without waiting. The log accepts either all of the calls or none.
    *
-   * @param ticket obtained before the calls were decided; this method uses it up, whatever the
-   *     result
+   * @param ticket a ticket obtained before the calls were decided; this method always uses it up
    * @param calls at most {@value #MAX_CALLS}
-   * @return completes normally with one result per call in the same order. The thread that
-   *     completes it writes for all callers, so dependent actions must not block
+   * @return completes normally with one result per call in the same order, when the calls are as
+   *     durable as {@code WEIR_DURABILITY} requires. The completing thread writes for all callers,
+   *     so dependent actions must not block
    */
   CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> calls);
 
   /**
-   * Writes the calls as {@link #submit(Ticket, List)} does, and reports when Kafka has them.
+   * Writes the calls like {@link #submit(Ticket, List)}, and runs an action when Kafka has
+   * acknowledged them.
    *
-   * @param whenAcked runs once when Kafka has acknowledged all calls. That may be before the
-   *     results complete, long after, or never. Must not block or throw; null for no action
+   * @param whenAcked the action, which runs at most once and must not block or throw. It may run
+   *     before the results complete, or long afterwards. Null for no action
    */
   default CompletableFuture<List<Recorded>> submit(
       Ticket ticket, List<CallEvent> calls, @Nullable Runnable whenAcked) {
     return submit(ticket, calls);
   }
 
-  /** Writes the calls as {@link #submit(Ticket, List)} does, and waits for the results. */
+  /** Writes the calls like {@link #submit(Ticket, List)}, and waits for the results. */
   default List<Recorded> record(Ticket ticket, List<CallEvent> calls) {
     return submit(ticket, calls).join();
   }
@@ -62,13 +62,13 @@ public interface CallLog extends AutoCloseable {
     return record(ticket, List.of(call)).get(0);
   }
 
-  /** Returns whether the log would accept a call now. Cheap, repeatable, thread-safe. */
+  /** Returns whether the log would accept a call now. Cheap. */
   Health check();
 
   /**
-   * Refuses further calls, then sends the pending calls for at most the configured time. Unsent
-   * calls stay in the journal; the next process that opens the journal sends them. Blocks;
-   * idempotent.
+   * Refuses further calls, and sends the pending calls for at most the configured time. Unsent
+   * calls stay in the journal, and the next process that opens the journal sends them. Blocks.
+   * Idempotent.
    */
   @Override
   void close();

@@ -5,40 +5,41 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Receives the steps of a traced call, or of a traced batch: {@link #deciding}, {@link #decided},
- * then {@link #recording} and {@link #recorded}, or {@link #notRecorded}, for calls that are
- * recorded. Each method is called at most once, in this order, by the thread that reached the step.
+ * Receives the steps of a traced call or batch. The steps are {@link #deciding} and {@link
+ * #decided}. For calls that are recorded, {@link #recording} follows, and then {@link #recorded} or
+ * {@link #notRecorded}. The thread that reaches a step calls the method, each method at most once.
  * No method may block or throw. An untraced call has no object of this type.
  */
 public interface CallTrace {
-  /** The gate is about to match the policies and to query the cache. */
+  /** Called before the gate matches the policies and queries the cache. */
   void deciding();
 
   /**
-   * The calls are decided, shed, or refused because their API keys are invalid.
+   * Called when the calls were decided, shed, or refused because of an invalid API key.
    *
-   * @param outcomes one for each call, without the result of recording
+   * @param outcomes one outcome per call, without the result of recording
    */
   void decided(List<CheckOutcome> outcomes);
 
-  /** The calls are about to be written to the log. */
+  /** Called before the gate writes the calls to the log. */
   void recording();
 
   /**
    * Returns the action that the log runs when Kafka has acknowledged the calls; null for none.
-   * Called once, after {@link #recording}. Until then the log keeps the lines of the calls.
+   * Called once, after {@link #recording}. The log keeps the lines of the calls until the action
+   * has run.
    *
-   * @param calls number of calls that are written
+   * @param calls number of calls to write
    */
   @Nullable Runnable whenAcked(int calls);
 
   /**
-   * The log has written the calls, or has refused them.
+   * Called when the log has written or refused the calls.
    *
-   * @param results one for each call
+   * @param results one result per call
    */
   void recorded(List<Recorded> results);
 
-  /** A fault of this process prevented writing the calls; no result follows. */
+  /** Called when an unexpected exception prevented writing the calls. No result follows. */
   void notRecorded();
 }

@@ -16,9 +16,9 @@ final class Charges {
   private Charges() {}
 
   /**
-   * Returns the charges of a call that the cache decided. For an allowed call: each charged bucket,
-   * with its stamp. For a denied call: the bucket that denied it, with cost 0, if the bucket
-   * exists. Omits the buckets of policies that are not recorded.
+   * Returns the charges of a call that the cache decided. For an allowed call, these are all
+   * charged buckets with their stamps. For a denied call, this is the bucket that denied it, with
+   * cost 0, if the bucket exists. Omits the buckets of policies that are not recorded.
    */
   static List<Charge> of(MatchedPolicies matched, Decision.Decided decision, long costTokens) {
     long now = decision.decidedAtEpochMicros();
@@ -54,8 +54,8 @@ final class Charges {
 
   /**
    * Returns the charges of a call that was allowed without the cache. Each enforced bucket owes the
-   * cost. Shadow buckets are omitted: they deny nothing, and it is unknown whether the cache would
-   * have charged them.
+   * cost. Shadow buckets are omitted, because they deny no call, and it is unknown whether the
+   * cache would have charged them.
    */
   static List<Charge> unstamped(MatchedPolicies matched, long costTokens) {
     List<Charge> charges = new ArrayList<>(matched.evaluated().size());

@@ -19,10 +19,21 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides calls, then records them. A call is answered only after its record is as durable as the
- * deployment requires. One snapshot of the policies decides and records a call. Thread-safe. {@link
- * #submit(CallRequest)} blocks no thread. A batch blocks its thread while the cache decides (up to
- * the cache timeout), while the log writes, and while other batches use the cache.
+ * Decides calls and records them. Each call passes the same steps:
+ *
+ * <ol>
+ *   <li>match: find the client and the policies that match the call
+ *   <li>decide: request a decision from the cache, or take tokens from a lease
+ *   <li>judge: convert the decision to an outcome ({@link Judge})
+ *   <li>record: write the call to the log ({@link OutcomeRecorder})
+ *   <li>answer: complete the outcome, after the record is as durable as {@code WEIR_DURABILITY}
+ *       requires
+ * </ol>
+ *
+ * <p>A peek is not recorded. A batch passes each step with all its calls, except that it decides
+ * them in parts ({@link BatchDecider}). The gate decides and records a call with one snapshot of
+ * the policies. {@link #submit(CallRequest)} blocks no thread. A batch blocks its thread while the
+ * cache decides, while the log writes, and while other batches use the cache. Thread-safe.
  */
 public final class CheckGate {
   private static final CompletableFuture<CheckOutcome> KEY_REFUSED =
@@ -32,7 +43,9 @@ public final class CheckGate {
       new Decision.Undecided(
           Decision.Cause.TIMEOUT, "the cache did not answer within the caller's timeout");
 
-  /** Runs the stages that follow a timeout, at most one per pending call; none of them blocks. */
+  /**
+   * Runs the stages that follow a timeout, at most one per pending call. The stages do not block.
+   */
   private static final Executor AFTER_TIMEOUTS =
       Executors.newFixedThreadPool(
           2,
@@ -61,7 +74,7 @@ public final class CheckGate {
    *     object each time
    * @param local decides while the cache is unavailable, for policies with failure mode {@code
    *     local}
-   * @param newIds returns an id for a call that has none
+   * @param newIds returns a new id for a call without an id
    * @param registry receives the metrics of the gate
    */
   public CheckGate(
@@ -81,8 +94,9 @@ public final class CheckGate {
    *     object each time
    * @param local decides while the cache is unavailable, for policies with failure mode {@code
    *     local}
-   * @param newIds returns an id for a call that has none
-   * @param leases tokens that single calls may take without a cache query; null for none
+   * @param newIds returns a new id for a call without an id
+   * @param leases the leases from which single calls may take tokens without a cache query; null
+   *     for none
    * @param registry receives the metrics of the gate
    */
   public CheckGate(
@@ -124,7 +138,8 @@ public final class CheckGate {
   /**
    * Applies policy replacements to the calls of one request of Envoy's rate limit service. A policy
    * that applies to one call can replace named policies for all calls of the request. The current
-   * policies determine the replacements; each call is later decided by the policies in force then.
+   * policies determine the replacements, but each call is decided later by the policies in force at
+   * that time.
    *
    * @param calls calls that represent descriptors
    * @return the same list instance if no policy is replaced
@@ -160,15 +175,15 @@ public final class CheckGate {
    * Decides and records a call, and returns without waiting for the outcome.
    *
    * @return completes with the outcome on a thread of the cache or of the log, so dependent actions
-   *     must not block; completes exceptionally only after a fault of this process
+   *     must not block. Completes exceptionally only after an unexpected exception
    */
   public CompletableFuture<CheckOutcome> submit(CallRequest request) {
     return submit(request, null, null);
   }
 
   /**
-   * Decides and records a call as {@link #submit(CallRequest)} does, but waits for the cache no
-   * longer than the given timeout. After it, the policies' failure modes decide.
+   * Decides and records a call like {@link #submit(CallRequest)}, but waits for the cache at most
+   * for the given timeout. After the timeout the policies' failure modes decide.
    *
    * @param timeout maximum time for the cache's reply; null for the cache's own timeout
    * @param trace receives each step; null if the call is not traced
@@ -214,38 +229,6 @@ public final class CheckGate {
             decision -> record(ticket, call, matched, decision, nowEpochMillis, trace));
   }
 
-  private static CompletableFuture<CheckOutcome> keyRefused(@Nullable CallTrace trace) {
-    var unused = traced(CheckOutcome.KeyRefused.INSTANCE, trace);
-    return KEY_REFUSED;
-  }
-
-  /**
-   * Returns the decision, or an undecided one after the timeout. Dependent stages run on other
-   * threads, because the JDK has one thread for all timeouts of the process.
-   */
-  private static CompletableFuture<Decision> within(
-      @Nullable Duration timeout, CompletableFuture<Decision> pending) {
-    if (timeout == null) {
-      return pending;
-    }
-    CompletableFuture<Decision> within = new CompletableFuture<>();
-    var unused =
-        pending
-            .copy()
-            .completeOnTimeout(TOO_LATE, timeout.toNanos(), TimeUnit.NANOSECONDS)
-            .whenComplete(
-                (decision, failed) -> {
-                  if (decision == TOO_LATE) {
-                    AFTER_TIMEOUTS.execute(() -> within.complete(decision));
-                  } else if (failed == null) {
-                    within.complete(decision);
-                  } else {
-                    within.completeExceptionally(failed);
-                  }
-                });
-    return within;
-  }
-
   /** Judges and records a call of a lease. The lease's tokens stay used even if recording fails. */
   private CompletableFuture<CheckOutcome> recordLeased(
       Call call, MatchedPolicies matched, LeasedBuckets.Taken leased, @Nullable CallTrace trace) {
@@ -284,26 +267,12 @@ public final class CheckGate {
     return recorder.record(ticket, outcome, trace);
   }
 
-  /** Waits for an outcome and rethrows the original fault, if any. */
-  private static CheckOutcome outcomeOf(CompletableFuture<CheckOutcome> pending) {
-    try {
-      return pending.join();
-    } catch (CompletionException failed) {
-      if (failed.getCause() instanceof RuntimeException fault) {
-        throw fault;
-      }
-      if (failed.getCause() instanceof Error fault) {
-        throw fault;
-      }
-      throw failed;
-    }
-  }
-
   /**
-   * Decides each call by itself and records the decided calls together: the log accepts all of them
-   * or none. Submits the checks in parts of some hundred keys, each part before it waits for a
-   * decision of that part. So the cache decides the part together and has room for single checks.
-   * After a shed check, all later parts are shed. Calls of one bucket are charged in list order.
+   * Decides each call separately, and records the decided calls together: the log accepts either
+   * all of them or none. Submits the checks in parts of some hundred keys, and waits for the
+   * decisions of a part before it submits the next part. So the cache decides a part together, and
+   * single checks are not delayed. After a shed check, all later parts are shed. Calls of one
+   * bucket are charged in list order.
    *
    * @param requests 1 to {@value CallLog#MAX_CALLS}
    * @return the outcome of each call, in the list's order
@@ -313,9 +282,9 @@ public final class CheckGate {
   }
 
   /**
-   * Decides and records calls as {@link #check(List)} does.
+   * Decides and records calls like {@link #check(List)}.
    *
-   * @param trace receives each step of all calls together; null if they are not traced
+   * @param trace receives the steps of all calls together; null if the batch is not traced
    */
   public List<CheckOutcome> check(List<? extends CallRequest> requests, @Nullable CallTrace trace) {
     if (requests.isEmpty() || requests.size() > CallLog.MAX_CALLS) {
@@ -342,22 +311,22 @@ public final class CheckGate {
     return recorder.record(ticket, outcomes, trace);
   }
 
-  /** Returns the outcome that {@link #check} would have now, and waits for it. */
+  /** Returns the outcome that {@link #check} would have now. Waits for the outcome. */
   public CheckOutcome peek(CallRequest request) {
     return outcomeOf(submitPeek(request));
   }
 
   /**
    * Returns the outcome that {@link #submit(CallRequest)} would have now. Takes no tokens, records
-   * nothing and does not wait.
+   * no call, and does not wait.
    */
   public CompletableFuture<CheckOutcome> submitPeek(CallRequest request) {
     return submitPeek(request, null, null);
   }
 
   /**
-   * Returns the outcome that {@link #submit(CallRequest, Duration, CallTrace)} would have now, as
-   * {@link #submitPeek(CallRequest)} does.
+   * Returns the outcome that {@link #submit(CallRequest, Duration, CallTrace)} would have now.
+   * Otherwise like {@link #submitPeek(CallRequest)}.
    *
    * @param timeout maximum time for the cache's reply; null for the cache's own timeout
    * @param trace receives the decision; null if the call is not traced
@@ -389,5 +358,52 @@ public final class CheckGate {
       trace.decided(List.of(outcome));
     }
     return outcome;
+  }
+
+  private static CompletableFuture<CheckOutcome> keyRefused(@Nullable CallTrace trace) {
+    var unused = traced(CheckOutcome.KeyRefused.INSTANCE, trace);
+    return KEY_REFUSED;
+  }
+
+  /**
+   * Returns the decision, or an undecided decision after the timeout. Dependent stages do not run
+   * on the JDK's timeout thread, because all timeouts of the process share it.
+   */
+  private static CompletableFuture<Decision> within(
+      @Nullable Duration timeout, CompletableFuture<Decision> pending) {
+    if (timeout == null) {
+      return pending;
+    }
+    CompletableFuture<Decision> within = new CompletableFuture<>();
+    var unused =
+        pending
+            .copy()
+            .completeOnTimeout(TOO_LATE, timeout.toNanos(), TimeUnit.NANOSECONDS)
+            .whenComplete(
+                (decision, failed) -> {
+                  if (decision == TOO_LATE) {
+                    AFTER_TIMEOUTS.execute(() -> within.complete(decision));
+                  } else if (failed == null) {
+                    within.complete(decision);
+                  } else {
+                    within.completeExceptionally(failed);
+                  }
+                });
+    return within;
+  }
+
+  /** Waits for an outcome, and rethrows the original exception if there is one. */
+  private static CheckOutcome outcomeOf(CompletableFuture<CheckOutcome> pending) {
+    try {
+      return pending.join();
+    } catch (CompletionException failed) {
+      if (failed.getCause() instanceof RuntimeException fault) {
+        throw fault;
+      }
+      if (failed.getCause() instanceof Error fault) {
+        throw fault;
+      }
+      throw failed;
+    }
   }
 }

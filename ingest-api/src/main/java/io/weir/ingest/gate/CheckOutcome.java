@@ -8,14 +8,15 @@ import org.jspecify.annotations.Nullable;
 /** The outcome of a call. */
 public sealed interface CheckOutcome {
   /**
-   * The cache decided the call, or the policies' failure modes did because the cache did not reply.
+   * The call was decided: by the cache, or by the policies' failure modes if the cache did not
+   * reply.
    *
    * @param call the recorded event
    * @param limits the state of each policy after the call; empty if the cache did not reply
-   * @param denial why a bucket denied the call; null if it was allowed, or was refused without the
-   *     cache
+   * @param denial the reason why a bucket denied the call; null if the call was allowed, or if no
+   *     bucket denied it
    * @param recorded the result of recording; null for a peek, which is not recorded
-   * @param slots the slots that the call holds; null for none, and for a peek
+   * @param slots the slots that the call holds; null if it holds none
    */
   record Decided(
       CallEvent call,
@@ -48,10 +49,10 @@ public sealed interface CheckOutcome {
 
   /**
    * This node was too busy to query the decision cache or to read its reply. The call is neither
-   * allowed nor recorded; the caller should retry. Failure modes do not apply, because the cache
-   * has not failed: overload must not switch limits off.
+   * allowed nor recorded, and the caller should retry. Failure modes do not apply, because the
+   * cache has not failed, and overload must not switch limits off.
    *
-   * @param detail the operation that the node was too busy for
+   * @param detail the operation for which the node was too busy
    */
   record Shed(String detail) implements CheckOutcome {}
 
@@ -64,15 +65,17 @@ public sealed interface CheckOutcome {
     INSTANCE
   }
 
-  /** The decision could not be recorded and is therefore void; the caller should retry. */
+  /** The decision could not be recorded and is therefore invalid. The caller should retry. */
   record NotKept(Recorded.Refused refused) implements CheckOutcome {}
 
   /**
-   * Why a bucket denied a call.
+   * The reason why buckets denied a call.
    *
-   * @param violated names of the enforced policies whose buckets did not hold the cost
-   * @param retryAfterMicros time until all of them hold the cost; −1 if one of them never can
-   * @param costExceedsCapacity whether the cost exceeds a capacity, so that waiting does not help
+   * @param violated names of the enforced policies whose buckets had fewer tokens than the cost
+   * @param retryAfterMicros time until all these buckets have enough tokens; −1 if a bucket can
+   *     never have enough
+   * @param costExceedsCapacity whether the cost exceeds a bucket's capacity, so that a later retry
+   *     is also denied
    */
   record Denial(List<String> violated, long retryAfterMicros, boolean costExceedsCapacity) {
     public Denial {

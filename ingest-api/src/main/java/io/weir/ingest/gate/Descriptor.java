@@ -7,7 +7,6 @@ import io.weir.limits.PeriodicLimit;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.policy.CallFacts;
-import io.weir.limits.policy.ColdCacheMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.MatchedPolicies;
 import io.weir.limits.policy.MatchedPolicy;
@@ -21,30 +20,30 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The properties of a call that represents a descriptor of Envoy's rate limit service. Of the
- * policies written for descriptors, only the most specific ones apply to the call. A limit in the
- * descriptor can override the limit of those policies. Immutable.
+ * The properties of a call that represents a descriptor of Envoy's rate limit service. Among
+ * policies for descriptors, only the most specific policies apply to the call. A limit in the
+ * descriptor overrides the limits of these policies. Immutable.
  *
- * <p>A policy is written for descriptors if its match has the attribute {@value #DOMAIN}. Two such
- * policies are compared entry by entry, in the descriptor's order. For an entry, a full value is
- * more specific than a prefix, a longer prefix than a shorter one, and a prefix than any value. If
- * all entries are equal, a policy that matches {@value #KEYS} is more specific than one that does
- * not. Equally specific policies apply together. All other policies apply as to every call.
+ * <p>A policy is for descriptors if its match contains the attribute {@value #DOMAIN}. Two such
+ * policies are compared entry by entry, in the order of the descriptor. A complete value is more
+ * specific than a prefix, a longer prefix is more specific than a shorter prefix, and any prefix is
+ * more specific than {@code *}. If all entries are equally specific, a policy that matches {@value
+ * #KEYS} is more specific than a policy that does not. Equally specific policies apply together.
+ * All other policies apply to descriptors as they apply to every call.
  *
- * <p>A policy that applies replaces the policies that it names for this call. Named policies for
- * descriptors are also replaced for the other descriptors of the request. A policy whose limit the
- * descriptor overrides takes no part in this.
+ * <p>If a policy applies to the call, it replaces the policies that it names. If these are policies
+ * for descriptors, it also replaces them for the other descriptors of the request. A policy whose
+ * limit the descriptor overrides neither replaces policies nor is replaced.
  *
- * @param entries names of the attributes that hold the values of the entries, in order
- * @param limit the limit that overrides the policies' limits; null if theirs apply
- * @param replaced names of policies for descriptors that policies of other descriptors of the
- *     request replace
+ * @param entries names of the attributes with the values of the entries, in order
+ * @param limit the limit that overrides the limits of the policies; null for none
+ * @param replaced names of the policies that policies of other descriptors of the request replace
  */
 public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<String> replaced) {
-  /** The attribute that holds the domain of the request. */
+  /** The name of the attribute with the domain of the request. */
   public static final String DOMAIN = PolicyMatch.DESCRIPTOR_DOMAIN;
 
-  /** The attribute that holds the keys of the descriptor, in order, joined by semicolons. */
+  /** The name of the attribute with the keys of the descriptor, in order, joined by semicolons. */
   public static final String KEYS = "envoy.descriptor";
 
   private static final String ANY = "*";
@@ -62,16 +61,16 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
     this(entries, limit, Set.of());
   }
 
-  /** Returns a copy with the policies that other descriptors of the request replace. */
+  /** Returns a copy with the given names of replaced policies. */
   Descriptor withReplacedPolicies(Set<String> names) {
     return new Descriptor(entries, limit, names);
   }
 
   /**
-   * Returns the matching policies that apply to the call: the most specific ones, without replaced
-   * policies, limited to the maximum of one check.
+   * Returns the policies that apply to the call. These are the most specific matching policies
+   * without replaced policies, up to the maximum number of policies per check.
    *
-   * @param matched all policies that match, including those that others replace
+   * @param matched all policies that match the call, including replaced policies
    * @param nowEpochMillis time by the cache's clock; determines the period of an overriding limit
    */
   public MatchedPolicies apply(MatchedPolicies matched, CallFacts facts, long nowEpochMillis) {
@@ -93,7 +92,7 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
   }
 
   /**
-   * Returns the matching policies that are specific enough for the call.
+   * Returns the matching policies without the less specific policies for descriptors.
    *
    * @param nowEpochMillis time by the cache's clock; determines the period of an overriding limit
    */
@@ -123,7 +122,7 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
         matched.policiesVersion(), selected, matched.leftOut(), matched.billing());
   }
 
-  /** Returns how specific a matching policy is; a greater array is more specific. */
+  /** Returns the specificity of a matching policy. A greater array means a more specific policy. */
   private int[] rank(Policy policy, CallFacts facts) {
     int[] rank = new int[entries.size() + 1];
     for (int i = 0; i < entries.size(); i++) {
@@ -139,7 +138,7 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
     if (patterns == null || value == null || patterns.contains(ANY)) {
       return NOT_AT_ALL;
     }
-    int most = 1; // for a pattern that is not a prefix
+    int most = 1; // the rank of a pattern that is no prefix
     for (String pattern : patterns) {
       int star = pattern.indexOf('*');
       if (star < 0 && pattern.equals(value)) {
@@ -155,9 +154,9 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
   }
 
   /**
-   * Returns a policy with the descriptor's own limit, and a separate bucket for each descriptor and
-   * limit, so that no bucket ever has two limits. The bucket is not recorded, because no version of
-   * the policies contains its limit.
+   * Returns a policy with the limit of the descriptor. Each descriptor and limit has a separate
+   * bucket, so that a bucket never has two limits. The bucket is not recorded, because no version
+   * of the policies contains the limit.
    */
   private static MatchedPolicy limitedBy(
       PolicyLimit limit, Policy policy, CallFacts facts, long nowEpochMillis) {
@@ -168,9 +167,7 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
             List.of(KeyPart.ENDPOINT),
             limit,
             policy.mode(),
-            policy.onCacheFailure(),
-            ColdCacheMode.ALLOW,
-            limit.capacityTokens());
+            policy.onCacheFailure());
     String owner =
         facts.client().length()
             + ":"

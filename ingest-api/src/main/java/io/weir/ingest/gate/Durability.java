@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.gate;
 
-/** How durable the record of a call is when the call is answered. */
+/** The durability of a call's record at the time of the response. */
 public enum Durability {
   /**
-   * In this node's write-ahead journal: survives a kill of the process, but not the loss of its
-   * disk.
+   * The record is in this node's journal. It survives a kill of the process, but not the loss of
+   * the disk.
    */
   JOURNALED("journaled"),
 
-  /** In Kafka, on every in-sync replica: survives the loss of this node. */
+  /** The record is in Kafka, on every in-sync replica. It survives the loss of this node. */
   ACKED("acked");
 
   private final String wireName;
@@ -18,7 +18,7 @@ public enum Durability {
     this.wireName = wireName;
   }
 
-  /** Returns the value that responses and settings use. */
+  /** Returns the value in responses and settings. */
   public String wireName() {
     return wireName;
   }

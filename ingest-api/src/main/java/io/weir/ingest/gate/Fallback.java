@@ -13,17 +13,17 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The combined failure modes of a call's policies, for a call that the cache did not decide. A
- * policy that fails closed refuses the call. Otherwise, policies that fail local decide on this
- * node. Otherwise the call is allowed. Shadow policies do not count.
+ * The combined failure modes of a call's policies, for a call that the cache did not decide. If a
+ * policy has failure mode {@code closed}, the call is denied. Otherwise this node decides by the
+ * policies with failure mode {@code local}, if there are any. Otherwise the call is allowed. Shadow
+ * policies are ignored.
  *
  * <p>If the cache is available but not restored, only quotas with {@code on_cold_cache: hold} and
- * policies that are not recorded count. Only held quotas are then uncertain; an unrecorded policy
- * is never charged later for calls that pass meanwhile.
+ * policies that are not recorded are considered. Other policies are ignored, because records charge
+ * their buckets later.
  *
  * @param decidedBy FAIL_CLOSED, LOCAL or FAIL_OPEN
- * @param policy the first policy that determined {@code decidedBy}; null if only shadow policies
- *     matched
+ * @param policy the first policy that determined {@code decidedBy}; null if there is none
  * @param local the policies to evaluate on this node; empty unless {@code decidedBy} is LOCAL
  */
 record Fallback(DecidedBy decidedBy, @Nullable Policy policy, List<MatchedPolicy> local) {

@@ -12,15 +12,15 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Metrics of the gate since its start. Invariant: checks = allowed + denied (over all of {@link
- * DecidedBy}) + not kept + shed + keys refused ({@link #keys}). Peeks count only if they are shed
- * or their key is refused. Thread-safe.
+ * Metrics of the gate since its start. Invariant: checks = allowed + denied (for all values of
+ * {@link DecidedBy}) + not kept + shed + keys refused ({@link #keys}). A peek is counted only if it
+ * is shed or its key is refused. Thread-safe.
  */
 final class GateStatistics {
-  /** Calls answered 503 because their record could not be written. */
+  /** Calls answered with 503 because they could not be recorded. */
   final Counter notKept;
 
-  /** Checks and peeks answered 503 because this process was too busy to query the cache. */
+  /** Checks and peeks answered with 503 because this node was too busy to query the cache. */
   final Counter shed;
 
   /** Checks and peeks to which the cache did not reply. */
@@ -29,7 +29,7 @@ final class GateStatistics {
   /** Policies that matched a check but exceeded the maximum number of policies per check. */
   final Counter policiesLeftOut;
 
-  /** Finds clients by API key and counts refused keys. */
+  /** Finds clients by their API keys, and counts refused keys. */
   final KeyLookup keys;
 
   /** Counts the checks that match no policy. */
@@ -68,8 +68,8 @@ final class GateStatistics {
     Gauge.builder("weir.local.buckets", local, LocalDecider::bucketCount)
         .description("buckets of local decisions")
         .register(registry);
-    // the decider counts these under the lock of its buckets, in a package that depends only on the
-    // JDK
+    // the decider counts discarded buckets under its lock, in a package that does not depend on
+    // Micrometer
     FunctionCounter.builder("weir.local.buckets.forgotten", local, LocalDecider::forgottenBuckets)
         .description(
             "buckets of local decisions that were discarded for lack of room and start full again")

@@ -10,13 +10,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The slots that an allowed call holds, in all buckets that have slots.
+ * The slots that an allowed call holds, in all buckets with slots.
  *
  * @param token identifies the slots
- * @param leaseMicros time for which the slots are held without a renewal: the shortest lease
- * @param taken the slots that the call did not hold before
- * @param ofThisTry whether only this attempt of the call can hold them: the node created its id,
- *     not the caller
+ * @param leaseMicros time for which the call holds the slots without renewing them, equal to the
+ *     shortest lease
+ * @param taken the slots that an earlier attempt of the call did not already hold
+ * @param ofThisTry whether only this attempt of the call can hold the slots, because the node
+ *     created the id of the call
  */
 public record HeldSlots(SlotToken token, long leaseMicros, List<SlotKey> taken, boolean ofThisTry) {
   public HeldSlots {
@@ -26,8 +27,8 @@ public record HeldSlots(SlotToken token, long leaseMicros, List<SlotKey> taken, 
   /**
    * Returns the slots of a decided call; null if it holds none.
    *
-   * @param decided has the states of the evaluated policies, which may be a part of the matching
-   *     ones
+   * @param decided contains the states of the evaluated policies, which may be some of the matching
+   *     policies
    * @param decidedAtMicros time of the decision, in microseconds since 1970 by the cache's clock
    */
   static @Nullable HeldSlots of(

@@ -22,13 +22,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Turns the cache's decision on a call into the verdict, the recorded event and the outcome for the
- * caller. Thread-safe; blocks no thread.
+ * Converts the cache's decision on a call to the event for the record and the outcome for the
+ * caller. If the cache did not decide, it applies the policies' failure modes. Thread-safe; blocks
+ * no thread.
  */
 final class Judge {
-  /**
-   * The reply of the bucket of a policy that denies every call: it has no tokens and never will.
-   */
+  /** The reply for a policy that denies every call. Its bucket never has tokens. */
   private static final BucketReply NOTHING = new BucketReply(false, 0, 0, -1, 0, 0, 0, false);
 
   private static final long MICROS_PER_MILLI = 1_000;
@@ -43,7 +42,7 @@ final class Judge {
    *
    * @param local decides while the cache is unavailable, for policies with failure mode {@code
    *     local}
-   * @param newIds creates ids for calls that have none
+   * @param newIds creates ids for calls without an id
    */
   Judge(LocalDecider local, Slots slots, GateStatistics statistics, Supplier<String> newIds) {
     this.local = local;
@@ -53,7 +52,7 @@ final class Judge {
   }
 
   /**
-   * Judges a call that proceeds if it is allowed, and then holds its slots.
+   * Returns the outcome of a call. An allowed call holds its slots.
    *
    * @param decision the cache's decision; null if the cache was not queried
    */
@@ -79,13 +78,13 @@ final class Judge {
     return decided.with(held);
   }
 
-  /** Returns whether it is unknown what the cache has charged. */
+  /** Returns whether the cache may have charged buckets although the decision does not show it. */
   private static boolean mayHaveTaken(@Nullable Decision decision) {
     return decision instanceof Decision.Undecided
         || (decision instanceof Decision.StillDenied denied && denied.isPartial());
   }
 
-  /** Judges a peek. */
+  /** Returns the outcome of a peek. */
   CheckOutcome ofPeek(
       Call call, MatchedPolicies matched, @Nullable Decision decision, long nowEpochMillis) {
     CheckOutcome.Shed shed = shed(decision);
@@ -104,7 +103,7 @@ final class Judge {
     return null;
   }
 
-  /** Judges a call that takes tokens from a lease of this node. */
+  /** Returns the outcome of a call that takes tokens from a lease of this node. */
   CheckOutcome.Decided ofLease(Call call, MatchedPolicies matched, LeasedBuckets.Taken leased) {
     List<LimitStatus> limits = new ArrayList<>(matched.evaluated().size());
     for (MatchedPolicy match : matched.evaluated()) {
@@ -167,7 +166,7 @@ final class Judge {
         Charges.of(matched, decided, call.cost()));
   }
 
-  /** Denies a call by a policy that denies every call; no bucket is queried. */
+  /** Returns the denial by a policy that denies every call. No bucket was queried. */
   private CheckOutcome.Decided blocked(
       Call call, MatchedPolicies matched, MatchedPolicy blocking, long nowEpochMillis) {
     List<LimitStatus> limits =
@@ -189,7 +188,8 @@ final class Judge {
   }
 
   /**
-   * Denies a call by the cache's earlier denials of the same bucket; the other buckets are unknown.
+   * Returns a denial that repeats the cache's earlier denials of the same buckets. The states of
+   * the other buckets are unknown.
    */
   private CheckOutcome.Decided stillDenied(
       Call call, MatchedPolicies matched, Decision.StillDenied denied, long nowEpochMillis) {
@@ -289,8 +289,8 @@ final class Judge {
   }
 
   /**
-   * Returns the name of the policy with the smallest fraction of its capacity left; enforced
-   * policies come first.
+   * Returns the name of the policy with the smallest fraction of its capacity left. Enforced
+   * policies have precedence.
    */
   private static String nearest(List<LimitStatus> limits) {
     LimitStatus nearest = limits.get(0);

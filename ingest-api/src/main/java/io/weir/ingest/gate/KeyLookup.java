@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Finds the clients of calls by their API keys, and counts refused keys. */
+/** Finds the clients of calls by API key, and counts refused keys. */
 final class KeyLookup {
   /** Calls with unknown keys. */
   final Counter unknown;
@@ -52,9 +52,12 @@ final class KeyLookup {
     return keyed.of(owned.client());
   }
 
-  /** Calls of a batch whose clients were found. */
+  /** The calls of a batch whose clients were found. */
   record Found(List<Call> calls, List<Boolean> isFound) {
-    /** Returns the outcomes of all calls of the batch, given the outcomes of the found ones. */
+    /**
+     * Returns the outcomes of all calls of the batch, given the outcomes of the calls whose clients
+     * were found.
+     */
     List<CheckOutcome> outcomes(List<CheckOutcome> ofFound) {
       if (ofFound.size() == isFound.size()) {
         return ofFound;
@@ -68,7 +71,7 @@ final class KeyLookup {
     }
   }
 
-  /** Finds the clients of the calls of a batch, as {@link #find} does. */
+  /** Finds the clients of the calls of a batch, like {@link #find}. */
   Found find(PolicyMatcher snapshot, List<? extends CallRequest> requests, long nowEpochMillis) {
     List<Call> calls = new ArrayList<>(requests.size());
     List<Boolean> isFound = new ArrayList<>(requests.size());

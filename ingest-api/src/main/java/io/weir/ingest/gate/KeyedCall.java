@@ -8,8 +8,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call that identifies its client by an API key. Contains the key's hash and not the key, so that
- * the key cannot be shown, logged or recorded.
+ * A call that identifies its client by an API key. It contains only the key's hash, so that the key
+ * cannot be shown, logged or recorded.
  *
  * @param apiKey the hash of the key
  * @param endpoint the called endpoint
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param ip the caller's address; null if unknown
  * @param attributes further attributes of the call from the sender, by name
  * @param cost tokens that the call takes, ≥ 1
- * @param id the caller's idempotency key; null if the server must create one
+ * @param id the id that the caller assigned; null if the node must create one
  */
 public record KeyedCall(
     ApiKeyHash apiKey,

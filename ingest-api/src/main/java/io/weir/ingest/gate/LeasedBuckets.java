@@ -17,15 +17,18 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The buckets from which calls of one kind take their cost, the use of these calls, and their
- * leases. Calls are of one kind if they match the same policies with the same keys. There are at
- * most {@value #MAX_LEASES} leases with tokens left; calls use the older one first. Thread-safe.
+ * The buckets of one kind of calls, with the recent use of these buckets and their leases. Calls
+ * are of the same kind if they match the same policies with the same keys. There are at most
+ * {@value #MAX_LEASES} leases with tokens left, and calls use the older lease first. Thread-safe.
  */
 final class LeasedBuckets {
-  /** One lease in use, and one to follow it. */
+  /** Maximum number of leases: one in use, and its successor. */
   static final int MAX_LEASES = 2;
 
-  /** A new lease is requested when less than 1/{@value} of the tokens or of the time is left. */
+  /**
+   * A new lease is requested when less than 1/{@value} of the tokens or of the time of the last
+   * lease is left.
+   */
   private static final int LOW_DIVISOR = 4;
 
   /** Minimum number of tokens of a lease. */
@@ -34,7 +37,7 @@ final class LeasedBuckets {
   private static final long NANOS_PER_MICRO = 1_000;
 
   /**
-   * The use by calls within the duration of a lease.
+   * The use of the buckets within the duration of a lease.
    *
    * @param calls number of calls
    * @param tokens number of tokens that they took
@@ -67,7 +70,7 @@ final class LeasedBuckets {
   LeasedBuckets(List<MatchedPolicy> evaluated, int leastCalls, long nowNanos) {
     this.leastCalls = leastCalls;
     this.asked = requests(evaluated);
-    // a shadow bucket, too, grants a lease only if it holds all the tokens
+    // enforce shadow buckets too, so that they grant a lease only if they have all the tokens
     this.requests =
         asked.stream()
             .map(one -> new BucketRequest(one.bucket(), one.limit(), true, one.held()))
@@ -122,8 +125,8 @@ final class LeasedBuckets {
   }
 
   /**
-   * Decides whether to request another lease, and of how many tokens. The caller must then call
-   * {@link #begin} or {@link #refused}, unless the result is 0.
+   * Determines whether to request another lease, and its number of tokens. If the result is not 0,
+   * the caller must later call {@link #begin} or {@link #refused}.
    *
    * @return the tokens to request; 0 for no lease
    */
@@ -131,7 +134,7 @@ final class LeasedBuckets {
     Use most = use.tokens > useBefore.tokens ? use : useBefore;
     long tokens = Math.min(mostTokens, most.tokens);
     if (isAsking
-        // a lease pays off if its tokens suffice for leastCalls of these calls
+        // a lease is worthwhile if its tokens suffice for leastCalls of these calls
         || (double) tokens * most.calls < (double) leastCalls * most.tokens
         || leases.size() >= MAX_LEASES
         || nowNanos - notBeforeNanos < 0
@@ -143,7 +146,10 @@ final class LeasedBuckets {
     return tokens;
   }
 
-  /** Records that the cache granted no lease. For a lease's duration no other is requested. */
+  /**
+   * Records that the cache granted no lease. The next lease is requested after the duration of a
+   * lease at the earliest.
+   */
   synchronized void refused(long nowNanos) {
     isAsking = false;
     notBeforeNanos = nowNanos + lengthNanos;
@@ -154,9 +160,9 @@ final class LeasedBuckets {
    *
    * @param allowed the cache's reply
    * @param tokens number of requested tokens
-   * @param ticket obtained before the request; abandoned when the lease ends. The calls of the
-   *     lease get tickets of the same time
-   * @param askedNanos time before the request, by the monotonic clock
+   * @param ticket a ticket obtained before the request, which the lease abandons when it ends. The
+   *     calls of the lease get tickets with the same time
+   * @param askedNanos time of the request by the monotonic clock
    */
   synchronized Lease begin(Decision.Allowed allowed, long tokens, Ticket ticket, long askedNanos) {
     isAsking = false;
@@ -165,7 +171,7 @@ final class LeasedBuckets {
     return lease;
   }
 
-  /** Takes tokens for a call; returns null if no lease has enough left. */
+  /** Takes tokens for a call from a lease. Returns null if no lease has enough tokens left. */
   synchronized @Nullable Taken take(long cost, long nowNanos) {
     for (Lease lease : leases) {
       if (lease.tokens - lease.used >= cost && lease.leftNanos(nowNanos) > 0) {
@@ -179,7 +185,10 @@ final class LeasedBuckets {
     return null;
   }
 
-  /** Tokens that the cache charged in advance to each bucket. Guarded by the enclosing object. */
+  /**
+   * A lease: tokens that the cache charged to each bucket in advance. The lock of the enclosing
+   * object guards it.
+   */
   final class Lease {
     private final Decision.Allowed allowed;
     private final long tokens;
@@ -205,7 +214,10 @@ final class LeasedBuckets {
           || leftNanos(nowNanos) * LOW_DIVISOR < lengthNanos;
     }
 
-    /** Ends the lease; returns the tokens that no call took, or 0 if it has already ended. */
+    /**
+     * Ends the lease. Returns the number of tokens that no call took, or 0 if the lease has already
+     * ended.
+     */
     long end() {
       synchronized (LeasedBuckets.this) {
         if (hasEnded) {
@@ -219,7 +231,7 @@ final class LeasedBuckets {
     }
   }
 
-  /** The tokens of one call, and its ticket. The caller must use the ticket. */
+  /** The tokens and the ticket of one call. The caller must use the ticket. */
   final class Taken {
     private final Lease lease;
     private final Ticket ticket;
@@ -258,20 +270,23 @@ final class LeasedBuckets {
       return isLow;
     }
 
-    /** Returns when the cache charged the tokens, in microseconds since 1970 by its clock. */
+    /**
+     * Returns the time at which the cache charged the tokens, in microseconds since the epoch by
+     * the cache's clock.
+     */
     long takenAtEpochMicros() {
       return lease.allowed.decidedAtEpochMicros();
     }
 
     /**
-     * Returns the reply that a bucket would have given if only the tokens of these calls had been
-     * requested, at the time of the lease's request.
+     * Returns the reply of a bucket as if, at the time of the lease's request, only the tokens up
+     * to this call had been requested.
      *
-     * @param index the bucket's index among those of the call
+     * @param index index of the bucket among the buckets of the call
      */
     BucketReply reply(int index) {
       BucketReply whole = lease.allowed.buckets().get(index);
-      // a time at the maximum is clipped, so the time for fewer tokens is unknown
+      // at the maximum the time is clipped, so the time for fewer tokens is unknown
       boolean isCut = whole.resetMicros() >= BucketArithmetic.MAX_WAIT_MICROS;
       long sooner = isCut ? 0 : requests.get(index).limit().arithmetic().refillMicros(left);
       return new BucketReply(

@@ -20,23 +20,24 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides calls from tokens that this node took from the cache in advance, without a cache query
- * (decision 0016). It leases from frequently used buckets if all their policies permit it. A lease
- * has as many tokens as such calls took within the previous lease's duration, from all buckets
- * together. Thread-safe; no method blocks.
+ * Decides calls without a cache query, from tokens that this node took from the cache in advance
+ * (decision 0016). It requests leases for frequently used buckets if all their policies permit
+ * leases. The number of tokens of a lease is the number that calls of this kind took within the
+ * previous duration of a lease. Thread-safe; no method blocks.
  *
- * <p>A lease is a normal charge, which the cache makes before any call uses the tokens. Each call
- * from a lease is recorded as if the cache had charged it at that moment, at its place among the
- * lease's tokens. Records thus cannot distinguish it from a call that took as long to record as the
- * lease lasts. The lease, and each of its calls until recorded, holds the low watermark back
- * accordingly. Tokens that no call took are a charge without a record; the audit gives them back.
+ * <p>A lease is a normal charge, which the cache makes before calls use the tokens. A call of a
+ * lease is recorded as if the cache had charged it at the time of the lease. So its record equals
+ * that of a call whose recording took longer. The lease, and each of its calls until it is
+ * recorded, holds the low watermark back. Tokens that no call used are a charge without a record,
+ * so a correction returns them.
  */
 public final class Leases implements AutoCloseable {
   /** Default minimum number of calls within a lease's duration. */
   public static final int LEAST_CALLS = 4;
 
   /**
-   * Maximum number of kinds of calls with known use; beyond it, the least used kinds are removed.
+   * Maximum number of kinds of calls whose use is known. Beyond it, the least used kinds are
+   * removed.
    */
   private static final int MAX_KINDS = 10_000;
 
@@ -46,11 +47,14 @@ public final class Leases implements AutoCloseable {
   private final LongSupplier nanos;
   private final Timer timer;
 
-  /** Keyed by the bucket's key, or by the list of keys if there are several buckets. */
+  /**
+   * The kinds of calls. The key is the bucket's key, or the list of keys if there are several
+   * buckets.
+   */
   private final Cache<Object, LeasedBuckets> kinds =
       Caffeine.newBuilder().maximumSize(MAX_KINDS).build();
 
-  /** Leases that have not ended, including those of removed kinds. */
+  /** All leases that have not ended, including leases of removed kinds. */
   private final Set<LeasedBuckets.Lease> live = ConcurrentHashMap.newKeySet();
 
   private final Counter taken;
@@ -69,8 +73,8 @@ public final class Leases implements AutoCloseable {
    * @param cache submits a check that requests a lease
    * @param tickets returns a new ticket of the log
    * @param leastCalls minimum number of calls within a lease's duration before a lease is
-   *     requested. With {@value #LEAST_CALLS}, a lease and the correction that returns its rest
-   *     cost less than they save
+   *     requested. From {@value #LEAST_CALLS} calls on, a lease saves more than it costs, including
+   *     the correction of unused tokens
    * @param nanos a monotonic clock
    * @param timer ends leases
    * @param registry receives the metrics
@@ -100,7 +104,7 @@ public final class Leases implements AutoCloseable {
   /**
    * Takes the cost of a call from a lease of its buckets.
    *
-   * @return null if no lease has enough tokens left
+   * @return the tokens; null if no lease has enough tokens left
    */
   LeasedBuckets.@Nullable Taken take(MatchedPolicies matched, long cost) {
     List<MatchedPolicy> evaluated = matched.evaluated();
@@ -124,7 +128,7 @@ public final class Leases implements AutoCloseable {
         ask(buckets, nowNanos);
       }
     } catch (RuntimeException | Error failed) {
-      part.ticket().abandon(); // the call fails; its tokens are a charge without a record
+      part.ticket().abandon(); // the call fails, so its tokens are a charge without a record
       throw failed;
     }
     return part;
@@ -150,7 +154,7 @@ public final class Leases implements AutoCloseable {
     return keys;
   }
 
-  /** Records that the cache allowed a call; may request a lease of its buckets. */
+  /** Records that the cache allowed a call. May request a lease for the call's buckets. */
   void noteAllowed(MatchedPolicies matched, long cost) {
     List<MatchedPolicy> evaluated = matched.evaluated();
     if (closed || !permitted(evaluated)) {
@@ -223,7 +227,7 @@ public final class Leases implements AutoCloseable {
     unused.increment((double) lease.end());
   }
 
-  /** Ends all leases. After this, no lease decides a call. */
+  /** Ends all leases. Afterwards no lease decides a call. */
   @Override
   public void close() {
     closed = true;

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * The state of one policy after the decision of a call.
  *
  * @param policy the policy
- * @param limit the bucket's limit: the policy's, or this node's share of it
- * @param period the period of the bucket; null for none
+ * @param limit the limit of the bucket: the policy's limit, or this node's share of it
+ * @param period the period of the bucket; null if the bucket is not periodic
  * @param reply the bucket's reply
  */
 public record LimitStatus(
@@ -23,7 +23,7 @@ public record LimitStatus(
     return policy.mode() == PolicyMode.ENFORCE;
   }
 
-  /** Returns the whole tokens left, ≥ 0; 0 for a bucket in debt. */
+  /** Returns the number of whole tokens left; 0 for a bucket in debt. */
   public long remainingTokens() {
     return Math.max(0, reply.remainingTokens());
   }

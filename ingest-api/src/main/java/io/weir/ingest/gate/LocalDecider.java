@@ -22,43 +22,42 @@ import java.util.function.LongSupplier;
  * Decides calls by this node's share of each limit while the decision cache is unavailable.
  * Thread-safe.
  *
- * <p>The buckets are in memory. A bucket holds at most this node's share of the tokens that the
- * cache last reported as left, plus the refill since. A bucket without a report starts full. So an
- * outage, or a sequence of short ones, does not admit again what the cache admitted through this
- * node. Buckets are discarded after {@value #FORGET_AFTER_MILLIS} ms without a local decision;
- * slots are discarded when their leases end. Beyond {@value #MAX_BUCKETS} buckets, some are
- * discarded earlier and start full again, first those of the clients with the most buckets.
+ * <p>The buckets are in memory. A bucket starts with this node's share of the tokens that the cache
+ * last reported as left, plus the refill since then. A bucket without a report starts full. So an
+ * outage does not admit the same tokens again that the cache admitted through this node. The
+ * decider discards buckets after {@value #FORGET_AFTER_MILLIS} ms without a local decision, and
+ * slots when their leases end. Beyond {@value #MAX_BUCKETS} buckets, it discards buckets of the
+ * clients with the most buckets first, and these start full again.
  *
  * <p>A cost that exceeds the share, but not the limit, is denied until the cache is available
- * again: the bound takes precedence over a large call.
+ * again, because the share bounds every call.
  */
 public final class LocalDecider {
   /** Maximum number of nodes that share the traffic. */
   public static final int MAX_NODES = 1_000;
 
-  /** Maximum number of buckets, which bounds the memory; a bucket takes about 400 bytes. */
+  /** Maximum number of buckets. It bounds the memory; a bucket takes about 400 bytes. */
   static final int MAX_BUCKETS = 100_000;
 
   /**
-   * How long buckets are kept after the last local decision, so that repeated outages of the cache
-   * do not refill them each time.
+   * Time after the last local decision at which buckets are discarded. It is long enough that
+   * repeated outages of the cache do not refill the buckets each time.
    */
   static final long FORGET_AFTER_MILLIS = 60_000;
 
   /**
-   * Retry time that a caller gets if its cost exceeds the share; the cache may be available by
-   * then.
+   * Retry time for a caller whose cost exceeds the share. The cache may be available again by then.
    */
   static final long RETRY_AFTER_MICROS = 1_000_000;
 
-  /** Maximum number of shares kept; a quota creates a new one each period. */
+  /** Maximum number of shares in memory. A quota has a new share in each period. */
   private static final int MAX_SHARES = 4_096;
 
   private final int nodes;
   private final LongSupplier clockEpochMicros;
   private final ReentrantLock lock = new ReentrantLock();
 
-  /** The last report of the cache on a bucket, until the next local decision on that bucket. */
+  /** The last report of the cache on each bucket, until the next local decision on the bucket. */
   private final Cache<String, Level> levels =
       Caffeine.newBuilder().maximumSize(MAX_BUCKETS).executor(Runnable::run).build();
 
@@ -70,9 +69,9 @@ public final class LocalDecider {
   /**
    * A report of the cache on a bucket.
    *
-   * @param usedTokens whole tokens missing from a full bucket
-   * @param fullAtEpochMicros when the bucket is full if no more tokens are taken, by the cache's
-   *     clock
+   * @param usedTokens number of whole tokens that the bucket lacks to be full
+   * @param fullAtEpochMicros time at which the bucket is full if no further tokens are taken, by
+   *     the cache's clock
    */
   private record Level(long usedTokens, long fullAtEpochMicros) {}
 
@@ -80,7 +79,7 @@ public final class LocalDecider {
    * Creates a decider without buckets.
    *
    * @param nodes number of nodes that share the traffic, 1 to {@value #MAX_NODES}
-   * @param clockEpochMicros the decision cache's clock as this node knows it, ≥ 1
+   * @param clockEpochMicros returns this node's estimate of the cache's clock, ≥ 1
    */
   public LocalDecider(int nodes, LongSupplier clockEpochMicros) {
     if (nodes < 1 || nodes > MAX_NODES) {
@@ -94,7 +93,8 @@ public final class LocalDecider {
   /**
    * Takes the cost from this node's share of each bucket, or from none.
    *
-   * @param whole the check that the cache did not decide; the replies have the same order
+   * @param whole the check that the cache did not decide; the decision has its replies in the same
+   *     order
    * @param peek true to take no tokens
    * @param nowEpochMillis the time of the decision, by the cache's clock
    */
@@ -127,9 +127,9 @@ public final class LocalDecider {
   }
 
   /**
-   * Lowers a share to its part of the tokens that the cache last reported as left. The part is
-   * rounded up, so that many nodes do not refuse the last tokens of a small bucket. Each report is
-   * used once, because the share itself counts the local decisions after it.
+   * Lowers a share to this node's part of the tokens that the cache last reported as left. The part
+   * is rounded up, so that nodes can use the last tokens of a small bucket. Each report is used
+   * once, because the share itself counts later local decisions.
    */
   private void lowerToReportedLevel(BucketRequest whole, BucketRequest share) {
     Level level = levels.getIfPresent(whole.bucket());
@@ -151,8 +151,8 @@ public final class LocalDecider {
   }
 
   /**
-   * Returns the denial, with a retry time if the cost exceeds only the share: waiting then helps.
-   * It does not help if the cost exceeds the limit itself.
+   * Returns the denial of a cost that exceeds a share. If the cost does not exceed the limit
+   * itself, the denial has a retry time.
    */
   private static Decision.Denied aboveAShare(
       List<BucketRequest> buckets, long costTokens, Decision.Denied denied) {
@@ -188,7 +188,7 @@ public final class LocalDecider {
   /**
    * Releases the slots that a holder has on this node.
    *
-   * @param check buckets with slots, and the holder's claim
+   * @param check the buckets with slots, and the holder's claim
    */
   Decision release(Check check) {
     return memory.submitRelease(check).join();
@@ -242,8 +242,8 @@ public final class LocalDecider {
   }
 
   /**
-   * Takes from a share, if it exists, what the cache admitted here. Between short outages the cache
-   * does not yet know what was decided locally.
+   * Takes tokens that the cache admitted from this node's share, if the share exists. Between short
+   * outages the cache does not know the local decisions yet.
    */
   private void lower(BucketRequest whole, long costTokens) {
     lock.lock();
@@ -266,12 +266,12 @@ public final class LocalDecider {
         : 0;
   }
 
-  /** Returns the number of buckets kept; buckets with slots are kept longer than others. */
+  /** Returns the number of buckets in memory. Buckets with slots stay longer than others. */
   public int bucketCount() {
     return memory.bucketCount();
   }
 
-  /** Returns the number of buckets discarded for lack of room; they start full again. */
+  /** Returns the number of buckets discarded because there were too many. They start full again. */
   public long forgottenBuckets() {
     return memory.forgottenBuckets();
   }

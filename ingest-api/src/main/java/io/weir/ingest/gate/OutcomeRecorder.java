@@ -43,8 +43,7 @@ final class OutcomeRecorder {
    *
    * @return the final outcomes, in the same order
    */
-  List<CheckOutcome> record(
-      Ticket ticket, List<CheckOutcome> outcomes, @Nullable CallTrace trace) {
+  List<CheckOutcome> record(Ticket ticket, List<CheckOutcome> outcomes, @Nullable CallTrace trace) {
     List<CallEvent> calls = new ArrayList<>(outcomes.size());
     for (CheckOutcome outcome : outcomes) {
       if (outcome instanceof CheckOutcome.Decided decided) {

@@ -18,27 +18,27 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The slots that the cache may still hold and that would otherwise stay held until their leases
- * end. These are slots that the cache may have given to calls answered without them after a
- * timeout, and slots released while the cache was unavailable. Thread-safe; blocks only the thread
- * that drains it.
+ * The releases of slots that the cache has not confirmed. They concern slots that the cache may
+ * have given to a call after its timeout, and slots that were released while the cache was
+ * unavailable. Without a retry, these slots would stay occupied until their leases end.
+ * Thread-safe; only {@link #drain} blocks.
  *
- * <p>If there are too many, later calls are dropped. The calls pending at the start of an outage
- * come first, and only those reached the cache.
+ * <p>If there are too many pending releases, later ones are dropped. The earlier ones belong to
+ * calls at the start of an outage, and only these calls reached the cache.
  */
 final class PendingReleases {
-  /** Maximum number of calls kept: about the maximum number of calls pending at the cache. */
+  /** Maximum number of calls, about the maximum number of calls that are pending at the cache. */
   static final int MAX_CALLS = 4_096;
 
-  /** Maximum number of calls released per decided call: little work compared to the decision. */
+  /** Maximum number of releases retried per decided call, little work compared to the decision. */
   static final int PER_DECIDED_CALL = 4;
 
-  /** Maximum number of calls released at once when the cache is known to reply. */
+  /** Maximum number of releases retried at once when the cache is known to reply. */
   static final int AT_ONCE = 256;
 
   private static final long MICROS_PER_MILLI = 1_000;
 
-  /** Keyed by the holder. */
+  /** The pending releases by holder. */
   private final Map<String, PendingRelease> calls = new ConcurrentHashMap<>();
 
   private final DecisionCache cache;
@@ -49,10 +49,10 @@ final class PendingReleases {
    *
    * @param release the buckets with slots, and the holder's claim
    * @param endEpochMillis time by which the leases have certainly ended
-   * @param isCounted whether metrics already count the release
+   * @param isCounted whether the metrics already count the release
    */
   private record PendingRelease(Check release, long endEpochMillis, boolean isCounted) {
-    /** Returns the union of this and a later release of the same holder. */
+    /** Returns the union of this release and a later release of the same holder. */
     PendingRelease and(PendingRelease later) {
       Map<String, BucketRequest> buckets = new LinkedHashMap<>();
       later.release.buckets().forEach(each -> buckets.put(each.bucket(), each));
@@ -70,9 +70,9 @@ final class PendingReleases {
   }
 
   /**
-   * Adds a check that was not decided.
+   * Adds the release of slots that an undecided check may have acquired.
    *
-   * @param held keys of the slots that the call holds after all and releases itself
+   * @param held keys of the slots that the call holds and will release itself
    * @param nowEpochMillis time by the cache's clock
    */
   void addUndecided(Check check, Set<String> held, long nowEpochMillis) {
@@ -92,9 +92,9 @@ final class PendingReleases {
   }
 
   /**
-   * Adds a release that was not decided; it ends with its claim.
+   * Adds a release that the cache did not decide. It is retried until its claim ends.
    *
-   * @param isCounted whether metrics already count it
+   * @param isCounted whether the metrics already count the release
    */
   void addRelease(Check release, SlotClaim claim, boolean isCounted) {
     add(new PendingRelease(release, claim.untilEpochMicros() / MICROS_PER_MILLI + 1, isCounted));
@@ -116,7 +116,7 @@ final class PendingReleases {
    * Retries pending releases now that the cache is available again.
    *
    * @param most maximum number of calls
-   * @return completes with true if the cache decided all of them, else with false
+   * @return completes with true if the cache decided all of them, otherwise with false
    */
   CompletableFuture<Boolean> release(long nowEpochMillis, int most) {
     CompletableFuture<Boolean> all = CompletableFuture.completedFuture(true);
@@ -133,9 +133,9 @@ final class PendingReleases {
   }
 
   /**
-   * Releases slots. If the value of a key is not a set of slots, the cache releases nothing of the
-   * check. Then each bucket is released on its own, and the release of that key is abandoned. The
-   * cache cannot complete it until an operator deletes the key, and then no slot is held there.
+   * Releases slots. If the value of a key is not a set of slots, the cache releases no slot of the
+   * check. Then this method releases each bucket separately, and abandons the release of that key.
+   * No retry could complete it until an operator deletes the key, which also frees its slots.
    *
    * @return the decision on the slots whose release was not abandoned
    */
@@ -201,7 +201,7 @@ final class PendingReleases {
     return true;
   }
 
-  /** Retries all pending releases and waits, until one fails or the timeout passes. */
+  /** Retries all pending releases until one fails or the timeout passes. Waits for the results. */
   void drain(long nowEpochMillis, Duration timeout) {
     long end = System.nanoTime() + timeout.toNanos();
     while (!calls.isEmpty() && System.nanoTime() < end) {

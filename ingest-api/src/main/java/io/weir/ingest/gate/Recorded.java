@@ -7,35 +7,35 @@ import io.weir.topics.model.UsagePosition;
 public sealed interface Recorded {
 
   /**
-   * The log keeps the call, and the call will be counted.
+   * The log has stored the call, and the call will be counted.
    *
    * @param durability current durability
-   * @param position the position that a report must have reached to include the call
+   * @param position the position of the call; a report that has reached it includes the call
    */
   record Durable(Durability durability, UsagePosition position) implements Recorded {}
 
   /**
-   * The call may not be kept; the caller gets the answer that the service is unavailable. After
-   * {@link Reason#TIMEOUT} and {@link Reason#WRITE_FAILED} it is unknown whether the call will be
-   * counted: it was passed on, but not confirmed. After every other reason it will not be counted.
+   * The call may not have been recorded, and the caller gets status 503. After {@link
+   * Reason#TIMEOUT} and {@link Reason#WRITE_FAILED} it is unknown whether the call will be counted,
+   * because the write may have succeeded. After any other reason the call will not be counted.
    *
    * @param detail one sentence for the log; contains no client data
    */
   record Refused(Reason reason, String detail) implements Recorded {}
 
   /**
-   * There was no room, and the deployment answers the call anyway ({@code WEIR_WHEN_FULL=drop}).
-   * The call will not be counted; the statistics count the loss.
+   * The journal was full, and the node answers the call anyway ({@code WEIR_WHEN_FULL=drop}). The
+   * call will not be counted, but a metric counts the loss.
    */
   record Dropped() implements Recorded {}
 
-  /** Why a call was refused. */
+  /** The reason why the log refused a call. */
   enum Reason {
-    /** The journal is at its size limit because Kafka has been unavailable for long. */
+    /** The journal is full, because Kafka has been unavailable for long. */
     FULL,
     /** Writing to the journal failed; a part of the write may have reached the disk. */
     WRITE_FAILED,
-    /** Kafka did not confirm in time; the call may still be counted. */
+    /** Kafka did not acknowledge the call in time. The call may still be counted. */
     TIMEOUT,
     /** The node is stopping. */
     CLOSING

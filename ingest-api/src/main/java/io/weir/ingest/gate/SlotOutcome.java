@@ -7,20 +7,20 @@ import java.util.List;
 /** The outcome of a renewal or a release of slots. */
 public sealed interface SlotOutcome {
   /**
-   * The slots are held for another lease.
+   * The call holds the slots for another lease.
    *
-   * @param token renews and releases the slots from now on
-   * @param leaseMicros time for which they are held without another renewal
-   * @param decidedBy the cache, or the fallback while it is unavailable: LOCAL or FAIL_OPEN; NONE
-   *     if all policies of the slots are off
+   * @param token the token that renews and releases the slots from now on
+   * @param leaseMicros time for which the call holds the slots without another renewal
+   * @param decidedBy CACHE; LOCAL or FAIL_OPEN while the cache is unavailable; NONE if all policies
+   *     of the slots are off
    */
   record Renewed(SlotToken token, long leaseMicros, DecidedBy decidedBy) implements SlotOutcome {}
 
   /**
-   * The slots are no longer held and are not given back, because other calls may hold them now.
+   * The call no longer holds the slots. Other calls may hold them now.
    *
-   * @param policies names of the policies that lack a slot; empty if no policy in force has such
-   *     slots
+   * @param policies names of the policies without a slot for the call; empty if no policy in force
+   *     has these slots
    */
   record Ended(List<String> policies) implements SlotOutcome {
     public Ended {
@@ -31,21 +31,22 @@ public sealed interface SlotOutcome {
   /**
    * The slots are free.
    *
-   * @param wereHeld whether any of them was held until now
+   * @param wereHeld whether the call still held any of the slots
    */
   record Released(boolean wereHeld) implements SlotOutcome {}
 
   /**
-   * The cache does not reply, so it is unknown whether the slots are held; the caller should retry.
+   * The cache did not reply, so it is unknown whether the call holds the slots. The caller should
+   * retry.
    *
    * @param detail the reason
    */
   record Unknown(String detail) implements SlotOutcome {}
 
   /**
-   * This node was too busy; the state is unknown, and the caller should retry.
+   * This node was too busy. The state of the slots is unknown, and the caller should retry.
    *
-   * @param detail the operation that the node was too busy for
+   * @param detail the operation for which the node was too busy
    */
   record Shed(String detail) implements SlotOutcome {}
 }

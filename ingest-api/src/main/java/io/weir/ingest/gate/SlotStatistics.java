@@ -17,10 +17,10 @@ final class SlotStatistics {
   /** Renewals that extended the lease of their slots. */
   final Counter renewed;
 
-  /** Renewals refused because a lease had ended. */
+  /** Renewals refused because the lease had ended. */
   final Counter refused;
 
-  /** Releases that no retry can complete, because the key's value is not a set of slots. */
+  /** Releases that no retry can complete, because the value of the key is not a set of slots. */
   final Counter abandoned;
 
   SlotStatistics(MeterRegistry registry) {
@@ -48,7 +48,7 @@ final class SlotStatistics {
         .register(registry);
   }
 
-  /** Counts the slots that a release freed, and returns whether there are any. */
+  /** Counts the slots that a release freed, and returns whether it freed any. */
   boolean countReleased(Decision decision) {
     if (!(decision instanceof Decision.Allowed allowed)) {
       return false;

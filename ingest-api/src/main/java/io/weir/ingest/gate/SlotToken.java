@@ -12,11 +12,11 @@ import java.util.Base64;
 import java.util.List;
 
 /**
- * A token with which a caller, through any node, renews and releases the slots of a call. It
- * contains only keys of slots and is not a secret: any client that may request checks may create
- * one. Immutable.
+ * A token with which a caller renews and releases the slots of a call, at any node. It is no
+ * secret, because it contains only keys of slots; any client that may send checks could create one.
+ * Immutable.
  *
- * @param claim the holder, and the end of its lease as last reported to the caller
+ * @param claim the holder, and the end of the lease that was last reported to the caller
  * @param keys the distinct keys of the slots, 1 to {@value Check#MAX_BUCKETS}, of at most one
  *     client
  */

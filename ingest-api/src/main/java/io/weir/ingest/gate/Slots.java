@@ -23,17 +23,20 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Renews and releases the slots that calls hold, in the cache, or in this node's memory if this
- * node decided the call. Any node can renew and release slots in the cache that another node
- * acquired. Thread-safe; blocks no thread.
+ * Renews and releases the slots that calls hold. The slots are in the cache, or in this node's
+ * memory if this node decided the call locally. Any node can renew and release slots in the cache.
+ * Thread-safe; blocks no thread.
  */
 public final class Slots {
   private static final long MICROS_PER_MILLI = 1_000;
 
-  /** Maximum time for which a stopping node continues to release slots. */
+  /** Maximum time that a stopping node continues to release slots. */
   private static final Duration DRAIN_TIMEOUT = Duration.ofSeconds(2);
 
-  /** The limit in a release, which depends neither on the number of slots nor on their lease. */
+  /**
+   * A placeholder for the limit in a release, which depends neither on the number of slots nor on
+   * the lease.
+   */
   private static final ConcurrencyLimit ANY =
       new ConcurrencyLimit(ConcurrencyLimit.MAX_SLOTS, ConcurrencyLimit.MIN_LEASE_MICROS);
 
@@ -59,10 +62,11 @@ public final class Slots {
   }
 
   /**
-   * Renews slots by the limits in force now. A slot that the cache has lost is acquired again if
-   * one is free and the caller's lease has not ended. An ended lease is not renewed. Slots of
-   * policies that are off or deleted expire with their leases. If the call has only such slots, and
-   * one of the policies is off, the call proceeds without a slot, as new calls do.
+   * Renews slots by the limits in force. If the cache has lost a slot, the renewal acquires a free
+   * slot, provided that the caller's lease has not ended. A lease that has ended cannot be renewed.
+   * Slots of policies that are off or deleted expire with their leases. If the call has only such
+   * slots and one of the policies is off, the renewal succeeds without a slot, because new calls
+   * also need none.
    */
   public CompletableFuture<SlotOutcome> renew(SlotToken token) {
     PolicyMatcher snapshot = policies.get();
@@ -130,7 +134,7 @@ public final class Slots {
     return new SlotOutcome.Renewed(token.until(nowMicros + leaseMicros), leaseMicros, decidedBy);
   }
 
-  /** Renews without a slot, unless the lease has ended. */
+  /** Renews a lease without a slot, unless the lease has ended. */
   private SlotOutcome renewedWithoutSlot(
       SlotToken token, List<MatchedPolicy> of, DecidedBy decidedBy) {
     long nowMicros = clockEpochMillis.getAsLong() * MICROS_PER_MILLI;
@@ -178,15 +182,15 @@ public final class Slots {
     };
   }
 
-  /** Releases slots, whether or not they are held. */
+  /** Releases slots. Has no effect on slots that the call does not hold. */
   public CompletableFuture<SlotOutcome> release(SlotToken token) {
     return release(token, token.keys(), true);
   }
 
   /**
-   * Releases the slots of a call that does not proceed after all. No caller waits for the release,
-   * so it may arrive late. By then another attempt may hold the slots of a caller's own id; those
-   * are left to that attempt, or to their lease.
+   * Releases the slots of a call that was not recorded and so does not proceed. No caller waits for
+   * the release, so it may arrive late. If the caller assigned the id of the call, another attempt
+   * may hold the slots by then, so they are not released.
    */
   void giveUp(HeldSlots held) {
     if (held.ofThisTry() && !held.taken().isEmpty()) {
@@ -195,9 +199,10 @@ public final class Slots {
   }
 
   /**
-   * Takes note of a call that is answered without some of its slots, although the cache may have
-   * given it all: the cache did not decide in time. The slots are released when the cache decides
-   * again. Slots of a caller's own id are not, because another attempt may hold them.
+   * Schedules the release of slots for a call that the cache did not decide in time. The cache may
+   * have given slots to the call, although the call does not hold them by its outcome. They are
+   * released when the cache decides again. If the caller assigned the id of the call, they are not
+   * released, because another attempt may hold them.
    *
    * @param held the slots that the answered call holds; null for none
    */
@@ -212,7 +217,10 @@ public final class Slots {
     }
   }
 
-  /** Returns the check that decides a call; the call may acquire again what its holder released. */
+  /**
+   * Returns the check that decides a call. Cancels pending releases of the same holder, because the
+   * call may acquire these slots again.
+   */
   Check check(Call call, MatchedPolicies matched) {
     Check check = HeldSlots.check(call, matched);
     if (check.claim() != null && call.newId() == null) {
@@ -221,7 +229,7 @@ public final class Slots {
     return check;
   }
 
-  /** Takes note that the cache decides, and retries pending releases. */
+  /** Retries pending releases, because the cache has just decided a check. */
   void cacheDecided(long nowEpochMillis) {
     var unused = pending.release(nowEpochMillis, PendingReleases.PER_DECIDED_CALL);
   }
@@ -233,8 +241,8 @@ public final class Slots {
   }
 
   /**
-   * Takes note that the cache replies, even without calls, and retries pending releases. Does not
-   * block.
+   * Retries pending releases, because the cache has just replied. Called even when there are no
+   * calls. Does not block.
    *
    * @param nowEpochMicros time by the cache's clock
    */
@@ -242,7 +250,7 @@ public final class Slots {
     var unused = pending.release(nowEpochMicros / MICROS_PER_MILLI, PendingReleases.AT_ONCE);
   }
 
-  /** Retries the pending releases before the node stops, as long as the cache decides. */
+  /** Retries the pending releases before the node stops, while the cache decides them. */
   public void drain() {
     pending.drain(clockEpochMillis.getAsLong(), DRAIN_TIMEOUT);
   }
@@ -250,7 +258,7 @@ public final class Slots {
   /**
    * Releases slots.
    *
-   * @param isAwaited whether a caller retries if the result is unknown
+   * @param isAwaited whether a caller waits for the result, and retries if it is unknown
    */
   private CompletableFuture<SlotOutcome> release(
       SlotToken token, List<SlotKey> keys, boolean isAwaited) {
@@ -265,7 +273,8 @@ public final class Slots {
         .thenApply(
             decision -> {
               if (decision instanceof Decision.Undecided && (wasLocal || !isAwaited)) {
-                // the cache may also hold the slots: from earlier, or because its reply was lost
+                // the slots may also be occupied in the cache: from an earlier renewal, or because
+                // the reply was lost
                 pending.addRelease(check, token.claim(), wasLocal);
               }
               return released(decision, wasLocal);

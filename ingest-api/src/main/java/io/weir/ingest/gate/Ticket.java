@@ -2,32 +2,33 @@
 package io.weir.ingest.gate;
 
 /**
- * Represents calls in progress. Until the ticket is used, the node's low watermark does not pass
- * the time at which the ticket was obtained. The holder must use it exactly once, by {@link
- * CallLog#submit} or {@link #abandon}; an unused ticket keeps every window of every report open.
- * Not thread-safe, but may be passed from one thread to another.
+ * A ticket for calls in progress. Until the ticket is used, the node's low watermark does not pass
+ * the time at which the ticket was obtained. The holder must use the ticket exactly once, by {@link
+ * CallLog#submit} or {@link #abandon}. An unused ticket keeps windows open. Not thread-safe, but
+ * may be passed from one thread to another.
  */
 public interface Ticket {
   /**
-   * Returns when the ticket was obtained, by the decision cache's clock as this node knows it. This
-   * is the time of a call that the cache did not decide.
+   * Returns the time at which the ticket was obtained, by this node's estimate of the cache's
+   * clock. A call that the cache did not decide gets this time.
    */
   long begunAtEpochMillis();
 
   /**
-   * Returns the time that the low watermark does not pass. This is the time at which the ticket was
-   * obtained, or a later one if the watermark had already passed that time because of a clock step.
+   * Returns the time that the low watermark does not pass. Normally this is the time at which the
+   * ticket was obtained. It is later if the watermark had already passed that time because of a
+   * clock step.
    */
   default long heldAtEpochMillis() {
     return begunAtEpochMillis();
   }
 
   /**
-   * Returns another ticket of the same time, for a call whose tokens a lease took then. This ticket
-   * must not be used up yet.
+   * Returns another ticket with the same time, for a call of a lease. This ticket must not have
+   * been used.
    */
   Ticket again();
 
-  /** Uses up the ticket without a record (a peek, an invalid request, a failure). */
+  /** Uses up the ticket without a record, for example after an invalid request or a failure. */
   void abandon();
 }

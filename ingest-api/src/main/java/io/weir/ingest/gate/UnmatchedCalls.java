@@ -9,9 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Counts the checks that match no policy, so that nothing limits them. Counts by the prefix of the
- * endpoint up to the second slash, as in {@code GET /v1}, and logs the first check of a prefix. The
- * number of prefixes is bounded, because callers choose endpoints. Thread-safe.
+ * Counts the checks that match no policy, and so have no limit. Counts them by the prefix of the
+ * endpoint up to the second slash, such as {@code GET /v1}. Logs the first check of each prefix.
+ * The number of prefixes is bounded, because callers choose endpoints. Thread-safe.
  */
 final class UnmatchedCalls {
   static final int MAX_PREFIXES = 20;

@@ -2,12 +2,12 @@
 package io.weir.ingest.gate;
 
 /**
- * Usage that a client reports after the fact; Weir makes no decision on it.
+ * Past usage of a client, which Weir records without a decision.
  *
- * @param id identifies the usage for its client; the same in each report of it; a name
- * @param client the client that used it; a name
+ * @param id id of the usage, unique for the client and equal in every report of the usage; a name
+ * @param client the client; a name
  * @param endpoint the used endpoint; a name
- * @param meter the meter that counts it; a name
+ * @param meter the meter that counts the usage; a name
  * @param quantity quantity in units of the meter, 0 to 2^53 − 1
  * @param atEpochMillis time of the usage
  */

@@ -14,13 +14,11 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records usage events. It evaluates no policy and charges no bucket, but the lines are counted and
- * billed like those of allowed calls. Thread-safe; blocks no thread.
+ * Records usage events without evaluating policies or charging buckets. The lines are counted and
+ * billed like the lines of allowed calls. Thread-safe; blocks no thread.
  */
 public final class UsageLog {
-  /**
-   * Version of the policies in a line without a decision; an audit expects no policy to match it.
-   */
+  /** Policies version in a line without a decision. An audit then expects no matching policy. */
   private static final long NO_POLICIES = 0;
 
   private final Supplier<PolicyMatcher> policies;
@@ -50,11 +48,11 @@ public final class UsageLog {
   }
 
   /**
-   * Records all of the usage events or none, and returns without waiting.
+   * Records either all of the usage events or none, and returns without waiting.
    *
    * @param usages 1 to {@value CallLog#MAX_CALLS}, each with a quantity of at least 1
-   * @return completes with one result for each, in the same order. The thread that completes it
-   *     writes for all callers, so dependent actions must not block
+   * @return completes with one result per event in the same order. The completing thread writes for
+   *     all callers, so dependent actions must not block
    */
   public CompletableFuture<List<Recorded>> submit(List<Usage> usages) {
     Ticket ticket = log.begin();
