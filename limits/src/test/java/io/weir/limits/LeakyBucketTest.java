@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.limits.policy.CacheFailureMode;
-import io.weir.limits.policy.ColdCacheMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.LeaseTerms;
 import io.weir.limits.policy.Policy;
@@ -101,14 +100,12 @@ class LeakyBucketTest {
         IllegalArgumentException.class,
         () ->
             new Policy(
-                "q",
-                PolicyMatch.ANY,
-                List.of(KeyPart.CLIENT),
-                queue,
-                PolicyMode.ENFORCE,
-                CacheFailureMode.LOCAL,
-                ColdCacheMode.ALLOW,
-                0,
-                new LeaseTerms(2, SECOND)));
+                    "q",
+                    PolicyMatch.ANY,
+                    List.of(KeyPart.CLIENT),
+                    queue,
+                    PolicyMode.ENFORCE,
+                    CacheFailureMode.LOCAL)
+                .toBuilder().debtCapTokens(0).lease(new LeaseTerms(2, SECOND)).build());
   }
 }

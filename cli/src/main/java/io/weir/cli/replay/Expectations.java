@@ -146,23 +146,16 @@ final class Expectations {
       if (policy.key().contains(KeyPart.IP)) {
         ofAddresses.add(policy.name());
       }
-      return new Policy(
-          policy.name(),
-          new PolicyMatch(
-              match.client(),
-              match.endpoint(),
-              match.meter(),
-              hasAddress ? List.of() : match.ip(),
-              Map.of()),
-          policy.key().stream().filter(part -> part != KeyPart.IP || !hasAddress).toList(),
-          policy.limit(),
-          policy.mode(),
-          policy.onCacheFailure(),
-          policy.onColdCache(),
-          policy.debtCapTokens(),
-          policy.lease(),
-          policy.ipPrefix(),
-          policy.replaces());
+      return policy.toBuilder()
+          .match(
+              new PolicyMatch(
+                  match.client(),
+                  match.endpoint(),
+                  match.meter(),
+                  hasAddress ? List.of() : match.ip(),
+                  Map.of()))
+          .key(policy.key().stream().filter(part -> part != KeyPart.IP || !hasAddress).toList())
+          .build();
     }
 
     Expectation match(CallFacts call, long epochMillis) {

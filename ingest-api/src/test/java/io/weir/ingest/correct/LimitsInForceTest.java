@@ -16,7 +16,6 @@ import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.Correction;
 import io.weir.limits.policy.CacheFailureMode;
-import io.weir.limits.policy.ColdCacheMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
@@ -238,14 +237,13 @@ final class LimitsInForceTest {
 
   private static Policy policy(String name, long debtCapTokens, PolicyLimit limit) {
     return new Policy(
-        name,
-        new PolicyMatch(List.of(), List.of(), List.of()),
-        List.of(KeyPart.CLIENT),
-        limit,
-        PolicyMode.ENFORCE,
-        CacheFailureMode.OPEN,
-        ColdCacheMode.ALLOW,
-        debtCapTokens);
+            name,
+            new PolicyMatch(List.of(), List.of(), List.of()),
+            List.of(KeyPart.CLIENT),
+            limit,
+            PolicyMode.ENFORCE,
+            CacheFailureMode.OPEN)
+        .toBuilder().debtCapTokens(debtCapTokens).build();
   }
 
   private static Correction of(String bucket) {

@@ -104,14 +104,8 @@ final class CheckGateTest {
 
   private static Policy quota(String name, CacheFailureMode failure, ColdCacheMode cold) {
     return new Policy(
-        name,
-        PolicyMatch.ANY,
-        List.of(KeyPart.CLIENT),
-        DAILY,
-        PolicyMode.ENFORCE,
-        failure,
-        cold,
-        100);
+            name, PolicyMatch.ANY, List.of(KeyPart.CLIENT), DAILY, PolicyMode.ENFORCE, failure)
+        .toBuilder().onColdCache(cold).debtCapTokens(100).build();
   }
 
   private static CheckOutcome.Decided check(CheckGate gate, long cost) {

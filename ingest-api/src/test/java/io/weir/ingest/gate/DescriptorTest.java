@@ -168,18 +168,7 @@ final class DescriptorTest {
   }
 
   private static Policy replacing(Policy policy, String... replaces) {
-    return new Policy(
-        policy.name(),
-        policy.match(),
-        policy.key(),
-        policy.limit(),
-        policy.mode(),
-        policy.onCacheFailure(),
-        policy.onColdCache(),
-        policy.debtCapTokens(),
-        policy.lease(),
-        policy.ipPrefix(),
-        List.of(replaces));
+    return policy.toBuilder().replaces(List.of(replaces)).build();
   }
 
   private static List<String> applied(Descriptor descriptor, Policy... policies) {

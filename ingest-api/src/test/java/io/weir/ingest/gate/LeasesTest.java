@@ -18,7 +18,6 @@ import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
 import io.weir.limits.policy.CacheFailureMode;
-import io.weir.limits.policy.ColdCacheMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.LeaseTerms;
 import io.weir.limits.policy.MatchedPolicies;
@@ -80,15 +79,13 @@ final class LeasesTest {
 
   private static Policy policy(String name, TokenBucketLimit limit, @Nullable LeaseTerms lease) {
     return new Policy(
-        name,
-        PolicyMatch.ANY,
-        List.of(KeyPart.CLIENT),
-        limit,
-        PolicyMode.ENFORCE,
-        CacheFailureMode.OPEN,
-        ColdCacheMode.ALLOW,
-        limit.capacityTokens(),
-        lease);
+            name,
+            PolicyMatch.ANY,
+            List.of(KeyPart.CLIENT),
+            limit,
+            PolicyMode.ENFORCE,
+            CacheFailureMode.OPEN)
+        .toBuilder().lease(lease).build();
   }
 
   private static Policy leased(String name, long tokens) {

@@ -74,18 +74,17 @@ final class LimitReaderTest {
 
     assertEquals(
         new Policy(
-            "billed",
-            PolicyMatch.ANY,
-            List.of(KeyPart.CLIENT),
-            new CalendarQuota(
-                10_000,
-                CalendarPeriod.BILLING,
-                ZoneId.of("Europe/Paris"),
-                LocalDate.of(2026, 1, 17)),
-            PolicyMode.ENFORCE,
-            CacheFailureMode.LOCAL,
-            ColdCacheMode.HOLD,
-            10_000),
+                "billed",
+                PolicyMatch.ANY,
+                List.of(KeyPart.CLIENT),
+                new CalendarQuota(
+                    10_000,
+                    CalendarPeriod.BILLING,
+                    ZoneId.of("Europe/Paris"),
+                    LocalDate.of(2026, 1, 17)),
+                PolicyMode.ENFORCE,
+                CacheFailureMode.LOCAL)
+            .toBuilder().onColdCache(ColdCacheMode.HOLD).debtCapTokens(10_000).build(),
         set.policies().get(0));
     assertEquals(
         Map.of(

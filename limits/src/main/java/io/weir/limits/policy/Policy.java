@@ -87,69 +87,6 @@ public record Policy(
     }
   }
 
-  /** Creates a policy that replaces no other policy. */
-  public Policy(
-      String name,
-      PolicyMatch match,
-      List<KeyPart> key,
-      PolicyLimit limit,
-      PolicyMode mode,
-      CacheFailureMode onCacheFailure,
-      ColdCacheMode onColdCache,
-      long debtCapTokens,
-      @Nullable LeaseTerms lease,
-      IpPrefix ipPrefix) {
-    this(
-        name,
-        match,
-        key,
-        limit,
-        mode,
-        onCacheFailure,
-        onColdCache,
-        debtCapTokens,
-        lease,
-        ipPrefix,
-        List.of());
-  }
-
-  /** Creates a policy with the default prefix ({@link IpPrefix#OF_CALLERS}). */
-  public Policy(
-      String name,
-      PolicyMatch match,
-      List<KeyPart> key,
-      PolicyLimit limit,
-      PolicyMode mode,
-      CacheFailureMode onCacheFailure,
-      ColdCacheMode onColdCache,
-      long debtCapTokens,
-      @Nullable LeaseTerms lease) {
-    this(
-        name,
-        match,
-        key,
-        limit,
-        mode,
-        onCacheFailure,
-        onColdCache,
-        debtCapTokens,
-        lease,
-        IpPrefix.OF_CALLERS);
-  }
-
-  /** Creates a policy without leases. */
-  public Policy(
-      String name,
-      PolicyMatch match,
-      List<KeyPart> key,
-      PolicyLimit limit,
-      PolicyMode mode,
-      CacheFailureMode onCacheFailure,
-      ColdCacheMode onColdCache,
-      long debtCapTokens) {
-    this(name, match, key, limit, mode, onCacheFailure, onColdCache, debtCapTokens, null);
-  }
-
   /**
    * Creates a policy with the defaults. A quota allows calls while the cache is not restored, and
    * the debt cap equals the capacity.
@@ -162,23 +99,27 @@ public record Policy(
       PolicyMode mode,
       CacheFailureMode onCacheFailure) {
     this(
-        name, match, key, limit, mode, onCacheFailure, ColdCacheMode.ALLOW, limit.capacityTokens());
-  }
-
-  /** Returns the same policy in another mode. */
-  public Policy inMode(PolicyMode other) {
-    return new Policy(
         name,
         match,
         key,
         limit,
-        other,
+        mode,
         onCacheFailure,
-        onColdCache,
-        debtCapTokens,
-        lease,
-        ipPrefix,
-        replaces);
+        ColdCacheMode.ALLOW,
+        limit.capacityTokens(),
+        null,
+        IpPrefix.OF_CALLERS,
+        List.of());
+  }
+
+  /** Returns a builder with the values of this policy. */
+  public Builder toBuilder() {
+    return new Builder(this);
+  }
+
+  /** Returns the same policy in another mode. */
+  public Policy inMode(PolicyMode other) {
+    return toBuilder().mode(other).build();
   }
 
   /**
@@ -186,18 +127,11 @@ public record Policy(
    * and no settings that require recorded buckets.
    */
   public Policy shared() {
-    return new Policy(
-        name,
-        match,
-        key.stream().filter(part -> part != KeyPart.CLIENT).toList(),
-        limit,
-        mode,
-        onCacheFailure,
-        ColdCacheMode.ALLOW,
-        debtCapTokens,
-        null,
-        ipPrefix,
-        replaces);
+    return toBuilder()
+        .key(key.stream().filter(part -> part != KeyPart.CLIENT).toList())
+        .onColdCache(ColdCacheMode.ALLOW)
+        .lease(null)
+        .build();
   }
 
   /**
@@ -259,5 +193,99 @@ public record Policy(
   /** Returns whether the policy denies every matching call, whatever the cache contains. */
   public boolean denies() {
     return mode == PolicyMode.ENFORCE && limit.capacityTokens() == 0;
+  }
+
+  /** Builder of a policy that differs from another policy. Not thread-safe. */
+  public static final class Builder {
+    private final String name;
+    private final CacheFailureMode onCacheFailure;
+    private PolicyMatch match;
+    private List<KeyPart> key;
+    private PolicyLimit limit;
+    private PolicyMode mode;
+    private ColdCacheMode onColdCache;
+    private long debtCapTokens;
+    private @Nullable LeaseTerms lease;
+    private IpPrefix ipPrefix;
+    private List<String> replaces;
+
+    private Builder(Policy policy) {
+      name = policy.name;
+      onCacheFailure = policy.onCacheFailure;
+      match = policy.match;
+      key = policy.key;
+      limit = policy.limit;
+      mode = policy.mode;
+      onColdCache = policy.onColdCache;
+      debtCapTokens = policy.debtCapTokens;
+      lease = policy.lease;
+      ipPrefix = policy.ipPrefix;
+      replaces = policy.replaces;
+    }
+
+    public Builder match(PolicyMatch value) {
+      match = value;
+      return this;
+    }
+
+    public Builder key(List<KeyPart> value) {
+      key = value;
+      return this;
+    }
+
+    public Builder limit(PolicyLimit value) {
+      limit = value;
+      return this;
+    }
+
+    public Builder mode(PolicyMode value) {
+      mode = value;
+      return this;
+    }
+
+    public Builder onColdCache(ColdCacheMode value) {
+      onColdCache = value;
+      return this;
+    }
+
+    public Builder debtCapTokens(long value) {
+      debtCapTokens = value;
+      return this;
+    }
+
+    public Builder lease(@Nullable LeaseTerms value) {
+      lease = value;
+      return this;
+    }
+
+    public Builder ipPrefix(IpPrefix value) {
+      ipPrefix = value;
+      return this;
+    }
+
+    public Builder replaces(List<String> value) {
+      replaces = value;
+      return this;
+    }
+
+    /**
+     * Returns the policy.
+     *
+     * @throws IllegalArgumentException if the values contradict each other
+     */
+    public Policy build() {
+      return new Policy(
+          name,
+          match,
+          key,
+          limit,
+          mode,
+          onCacheFailure,
+          onColdCache,
+          debtCapTokens,
+          lease,
+          ipPrefix,
+          replaces);
+    }
   }
 }

@@ -111,16 +111,13 @@ class LayersTest {
   void addressesOfAPrefix_shareABucket() {
     Policy networks =
         new Policy(
-            "n",
-            PolicyMatch.ANY,
-            List.of(KeyPart.IP),
-            LIMIT,
-            PolicyMode.ENFORCE,
-            CacheFailureMode.OPEN,
-            ColdCacheMode.ALLOW,
-            10,
-            null,
-            new IpPrefix(24, 56));
+                "n",
+                PolicyMatch.ANY,
+                List.of(KeyPart.IP),
+                LIMIT,
+                PolicyMode.ENFORCE,
+                CacheFailureMode.OPEN)
+            .toBuilder().debtCapTokens(10).ipPrefix(new IpPrefix(24, 56)).build();
     assertEquals(
         List.of("w1:{*1:n|203.0.113.0/24}"), buckets(call("a", "-", "203.0.113.9"), networks));
     assertEquals(
@@ -158,15 +155,8 @@ class LayersTest {
           IllegalArgumentException.class,
           () ->
               new Policy(
-                  "p",
-                  PolicyMatch.ANY,
-                  key,
-                  LIMIT,
-                  PolicyMode.ENFORCE,
-                  CacheFailureMode.LOCAL,
-                  ColdCacheMode.ALLOW,
-                  0,
-                  new LeaseTerms(2, 1_000_000)));
+                      "p", PolicyMatch.ANY, key, LIMIT, PolicyMode.ENFORCE, CacheFailureMode.LOCAL)
+                  .toBuilder().debtCapTokens(0).lease(new LeaseTerms(2, 1_000_000)).build());
     }
     assertTrue(policy("p", PolicyMatch.ANY, KeyPart.ENDPOINT, KeyPart.CLIENT).isRecorded());
     assertThrows(
@@ -193,26 +183,23 @@ class LayersTest {
   void unknownClients_limitedTogether_haveOneBucket_thatIsNeitherHeldNorLeasedNorRecorded() {
     Policy burst =
         new Policy(
-            "burst",
-            PolicyMatch.ANY,
-            List.of(KeyPart.CLIENT, KeyPart.ENDPOINT),
-            LIMIT,
-            PolicyMode.ENFORCE,
-            CacheFailureMode.LOCAL,
-            ColdCacheMode.ALLOW,
-            10,
-            new LeaseTerms(2, 1_000_000));
+                "burst",
+                PolicyMatch.ANY,
+                List.of(KeyPart.CLIENT, KeyPart.ENDPOINT),
+                LIMIT,
+                PolicyMode.ENFORCE,
+                CacheFailureMode.LOCAL)
+            .toBuilder().debtCapTokens(10).lease(new LeaseTerms(2, 1_000_000)).build();
     Policy daily =
         new Policy(
-            "daily",
-            PolicyMatch.ANY,
-            List.of(KeyPart.CLIENT),
-            new CalendarQuota(
-                5, CalendarPeriod.DAY, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH),
-            PolicyMode.ENFORCE,
-            CacheFailureMode.LOCAL,
-            ColdCacheMode.HOLD,
-            5);
+                "daily",
+                PolicyMatch.ANY,
+                List.of(KeyPart.CLIENT),
+                new CalendarQuota(
+                    5, CalendarPeriod.DAY, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH),
+                PolicyMode.ENFORCE,
+                CacheFailureMode.LOCAL)
+            .toBuilder().onColdCache(ColdCacheMode.HOLD).debtCapTokens(5).build();
     Clients clients =
         new Clients(Map.of("known", ClientSettings.NONE), Map.of(), null, UnknownClients.LIMIT);
 
@@ -388,17 +375,11 @@ class LayersTest {
             List.of(),
             random.nextInt(3) > 0 ? List.of() : List.of(network("10.0.0.0/8"), network("::/1")),
             random.nextInt(3) > 0 ? Map.of() : Map.of("region", List.of("eu*", "us")));
-    return new Policy(
-        name,
-        match,
-        key,
-        LIMIT,
-        PolicyMode.ENFORCE,
-        CacheFailureMode.OPEN,
-        ColdCacheMode.ALLOW,
-        10,
-        null,
-        new IpPrefix(random.nextBoolean() ? 32 : 8, random.nextBoolean() ? 64 : 16));
+    return new Policy(name, match, key, LIMIT, PolicyMode.ENFORCE, CacheFailureMode.OPEN)
+        .toBuilder()
+            .debtCapTokens(10)
+            .ipPrefix(new IpPrefix(random.nextBoolean() ? 32 : 8, random.nextBoolean() ? 64 : 16))
+            .build();
   }
 
   private static CallFacts randomCall(Random random) {

@@ -168,14 +168,13 @@ class PolicyMatcherTest {
 
   private static Policy quota(String name, CalendarPeriod period, PolicyMode mode) {
     return new Policy(
-        name,
-        PolicyMatch.ANY,
-        List.of(KeyPart.CLIENT),
-        new CalendarQuota(1_000, period, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH),
-        mode,
-        CacheFailureMode.OPEN,
-        ColdCacheMode.HOLD,
-        1_000);
+            name,
+            PolicyMatch.ANY,
+            List.of(KeyPart.CLIENT),
+            new CalendarQuota(1_000, period, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH),
+            mode,
+            CacheFailureMode.OPEN)
+        .toBuilder().onColdCache(ColdCacheMode.HOLD).debtCapTokens(1_000).build();
   }
 
   private static BucketRequest bucket(PolicyMatcher matcher, String client, String time) {

@@ -24,17 +24,13 @@ final class ReplacedPoliciesTest {
   private static Policy policy(
       String name, List<String> endpoints, PolicyMode mode, String... replaces) {
     return new Policy(
-        name,
-        new PolicyMatch(List.of(), endpoints, List.of()),
-        List.of(KeyPart.CLIENT),
-        LIMIT,
-        mode,
-        CacheFailureMode.LOCAL,
-        ColdCacheMode.ALLOW,
-        10,
-        null,
-        IpPrefix.OF_CALLERS,
-        List.of(replaces));
+            name,
+            new PolicyMatch(List.of(), endpoints, List.of()),
+            List.of(KeyPart.CLIENT),
+            LIMIT,
+            mode,
+            CacheFailureMode.LOCAL)
+        .toBuilder().debtCapTokens(10).replaces(List.of(replaces)).build();
   }
 
   private static Policy policy(String name, String... replaces) {

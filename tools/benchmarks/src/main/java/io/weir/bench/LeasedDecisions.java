@@ -15,7 +15,6 @@ import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.policy.CacheFailureMode;
-import io.weir.limits.policy.ColdCacheMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.LeaseTerms;
 import io.weir.limits.policy.Policy;
@@ -142,15 +141,13 @@ final class LeasedDecisions {
       RedisDecisionCache cache, Leases leases, CallLog log, MeterRegistry registry) {
     Policy policy =
         new Policy(
-            "burst",
-            PolicyMatch.ANY,
-            List.of(KeyPart.CLIENT),
-            new TokenBucketLimit(CAPACITY, CAPACITY, 1_000_000),
-            PolicyMode.ENFORCE,
-            CacheFailureMode.LOCAL,
-            ColdCacheMode.ALLOW,
-            CAPACITY,
-            new LeaseTerms(LEASED_TOKENS, LEASED_MICROS));
+                "burst",
+                PolicyMatch.ANY,
+                List.of(KeyPart.CLIENT),
+                new TokenBucketLimit(CAPACITY, CAPACITY, 1_000_000),
+                PolicyMode.ENFORCE,
+                CacheFailureMode.LOCAL)
+            .toBuilder().lease(new LeaseTerms(LEASED_TOKENS, LEASED_MICROS)).build();
     PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, List.of(policy)));
     return new CheckGate(
         () -> matcher,

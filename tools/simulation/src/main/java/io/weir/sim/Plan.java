@@ -167,16 +167,7 @@ record Plan(
   static PolicySet changed(PolicySet policies, Chance chance) {
     List<Policy> changed = new ArrayList<>();
     for (Policy policy : policies.policies()) {
-      changed.add(
-          new Policy(
-              policy.name(),
-              policy.match(),
-              policy.key(),
-              changed(policy.limit(), chance),
-              policy.mode(),
-              policy.onCacheFailure(),
-              policy.onColdCache(),
-              policy.debtCapTokens()));
+      changed.add(policy.toBuilder().limit(changed(policy.limit(), chance)).build());
     }
     return new PolicySet(policies.version() + 1, changed);
   }
@@ -196,14 +187,16 @@ record Plan(
       Chance chance, String name, List<String> endpoints, PolicyLimit limit) {
     boolean holds = !limit.refills() && chance.percent(60);
     return new Policy(
-        name,
-        match(endpoints),
-        List.of(KeyPart.CLIENT),
-        limit,
-        PolicyMode.ENFORCE,
-        chance.pick(List.of(CacheFailureMode.values())),
-        holds ? ColdCacheMode.HOLD : ColdCacheMode.ALLOW,
-        chance.pick(List.of(0L, limit.capacityTokens(), 1_000_000L)));
+            name,
+            match(endpoints),
+            List.of(KeyPart.CLIENT),
+            limit,
+            PolicyMode.ENFORCE,
+            chance.pick(List.of(CacheFailureMode.values())))
+        .toBuilder()
+            .onColdCache(holds ? ColdCacheMode.HOLD : ColdCacheMode.ALLOW)
+            .debtCapTokens(chance.pick(List.of(0L, limit.capacityTokens(), 1_000_000L)))
+            .build();
   }
 
   private static PolicyMatch match(List<String> endpoints) {

@@ -252,18 +252,12 @@ final class World {
     for (Policy policy : without.policies()) {
       long tokens = Math.min(terms.tokens(), policy.limit().capacityTokens());
       policies.add(
-          new Policy(
-              policy.name(),
-              policy.match(),
-              policy.key(),
-              policy.limit(),
-              policy.mode(),
-              policy.onCacheFailure(),
-              policy.onColdCache(),
-              policy.debtCapTokens(),
-              policy.limit().refills()
-                  ? new LeaseTerms(tokens, edges.leaseMicros(terms.micros()))
-                  : null));
+          policy.toBuilder()
+              .lease(
+                  policy.limit().refills()
+                      ? new LeaseTerms(tokens, edges.leaseMicros(terms.micros()))
+                      : null)
+              .build());
     }
     return new PolicySet(without.version(), policies, without.clients());
   }
