@@ -47,13 +47,11 @@ public final class PolicyEditor {
   public static final int MAX_NAME_CHARS = 256;
 
   private static final int REQUEST_TIMEOUT_MILLIS = 5_000;
+  private static final int MIN_TRANSACTION_MILLIS = 1_000;
   private static final int MAX_BLOCK_MILLIS = 30_000;
 
-  /**
-   * Maximum duration of a transaction: writing 1,000,000 clients takes half a minute on a slow
-   * machine. A transaction without an editor ends earlier if another editor begins one.
-   */
-  private static final int TRANSACTION_TIMEOUT_MILLIS = 300_000;
+  /** The broker setting that bounds the transaction timeout of an editor. */
+  private static final String MAX_TIMEOUT_SETTING = "transaction.max.timeout.ms";
 
   /**
    * Linger time of the producer. A change of 100,000 clients takes some hundred batches, and a
@@ -258,12 +256,24 @@ public final class PolicyEditor {
     return false;
   }
 
+  /**
+   * Returns whether the broker does not allow the transaction timeout. The client library throws an
+   * exception without a type for it.
+   */
+  private static boolean isTimeoutTooLong(Exception failed) {
+    return String.valueOf(failed.getMessage()).contains(MAX_TIMEOUT_SETTING);
+  }
+
   private RefusedException unavailable(Exception failed) {
     Throwable cause = failed.getCause() == null ? failed : failed.getCause();
-    String why =
-        isFencing(failed)
-            ? "timed out while other editors changed policies; try again"
-            : KafkaRefusal.explain(failed, "Write (or Read)", cause.getMessage());
+    String why;
+    if (isFencing(failed)) {
+      why = "timed out while other editors changed policies; try again";
+    } else if (isTimeoutTooLong(failed)) {
+      why = "the broker's " + MAX_TIMEOUT_SETTING + " is too low; set it to at least 30000";
+    } else {
+      why = KafkaRefusal.explain(failed, "Write (or Read)", cause.getMessage());
+    }
     return new RefusedException(
         Reason.UNAVAILABLE, List.of("Kafka at " + kafka + " (WEIR_KAFKA): " + why), failed);
   }
@@ -315,7 +325,7 @@ public final class PolicyEditor {
           throw new RefusedException(Reason.INVALID, invalid.problems(), invalid);
         } catch (KafkaException | PolicyLogReader.LogReplacedException failed) {
           last = failed;
-          if (KafkaRefusal.is(failed)) {
+          if (KafkaRefusal.is(failed) || isTimeoutTooLong(failed)) {
             break;
           }
           pause(System.nanoTime() - beganNanos);
@@ -573,6 +583,14 @@ public final class PolicyEditor {
     return present == null ? draft.before() : present.contentAt(now);
   }
 
+  /**
+   * Returns the transaction timeout for a change. The broker ends a transaction whose editor has
+   * died after this time, or when another editor begins a transaction.
+   */
+  private static int transactionMillis(Duration timeout) {
+    return (int) Math.min(Math.max(timeout.toMillis(), MIN_TRANSACTION_MILLIS), Integer.MAX_VALUE);
+  }
+
   private KafkaProducer<byte[], byte[]> producer(Duration timeout) {
     int blockMillis = (int) Math.max(1, Math.min(timeout.toMillis(), MAX_BLOCK_MILLIS));
     int requestMillis = Math.min(REQUEST_TIMEOUT_MILLIS, blockMillis);
@@ -580,7 +598,7 @@ public final class PolicyEditor {
         Map.ofEntries(
             Map.entry(CommonClientConfigs.CLIENT_ID_CONFIG, clientId),
             Map.entry(ProducerConfig.TRANSACTIONAL_ID_CONFIG, TRANSACTIONAL_ID),
-            Map.entry(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG, TRANSACTION_TIMEOUT_MILLIS),
+            Map.entry(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG, transactionMillis(timeout)),
             Map.entry(ProducerConfig.MAX_BLOCK_MS_CONFIG, blockMillis),
             Map.entry(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, requestMillis),
             Map.entry(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, requestMillis + blockMillis),

@@ -12,11 +12,18 @@ import io.weir.ingest.policy.log.PolicyEditor.Outcome;
 import io.weir.ingest.policy.log.PolicyEditor.Reason;
 import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
 import io.weir.limits.policy.PolicyMode;
+import io.weir.servers.EmbeddedKafka;
+import io.weir.servers.KafkaNode;
+import io.weir.servers.Ports;
+import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
@@ -26,8 +33,10 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.Uuid;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Changes to the policy log, with a real broker. */
 final class PolicyEditorIT extends PolicyLogFixture {
@@ -249,6 +258,39 @@ final class PolicyEditorIT extends PolicyLogFixture {
       assertEquals(changes + 1, read().version());
     } finally {
       threads.shutdownNow();
+    }
+  }
+
+  /** Regression: the editor retried until its timeout, and did not say what to change. */
+  @Test
+  void brokerThatAllowsShortTransactionsOnly_isToldInOneSentence_unlessTheChangeIsShort(
+      @TempDir Path own) throws Exception {
+    int port = Ports.free();
+    KafkaNode node =
+        new KafkaNode(
+            1,
+            Uuid.randomUuid().toString(),
+            List.of(Ports.freeForController()),
+            List.of(new KafkaNode.Listener("PLAINTEXT", port, port)));
+    try (EmbeddedKafka strict =
+        EmbeddedKafka.start(own, node, Map.of("transaction.max.timeout.ms", "30000"))) {
+      KafkaConnection connection = KafkaConnection.to(strict.bootstrapServers());
+      try (TopicAdmin topics = TopicAdmin.connect(connection)) {
+        topics.createMissing(1, Optional.empty());
+      }
+      PolicyEditor other = new PolicyEditor(connection, "strict");
+      PolicyEditor.Change first = PolicyEdits.apply(file("p", 1));
+
+      RefusedException refused =
+          assertThrows(RefusedException.class, () -> other.change("x", Duration.ofDays(1), first));
+      assertEquals(
+          List.of(
+              "Kafka at "
+                  + connection
+                  + " (WEIR_KAFKA): the broker's transaction.max.timeout.ms is too low; set it to"
+                  + " at least 30000"),
+          refused.problems());
+      assertTrue(other.change("x", Duration.ofSeconds(30), first).isChange());
     }
   }
 
