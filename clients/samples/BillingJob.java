@@ -230,6 +230,14 @@ public final class BillingJob {
               partition,
               through);
         }
+        // a recreated topic may lack the rows between the former boundary and its first CLOSE
+        update(
+            "INSERT OR IGNORE INTO gaps SELECT number, closed_through_ms, ? FROM partitions"
+                + " JOIN last_closes USING (number) WHERE number = ? AND boundary_ms = 0"
+                + " AND closed_through_ms BETWEEN 1 AND ?",
+            through,
+            partition,
+            through - 1);
         update(
             "INSERT INTO last_closes VALUES (?, ?) ON CONFLICT (number)"
                 + " DO UPDATE SET boundary_ms = max(boundary_ms, excluded.boundary_ms)",

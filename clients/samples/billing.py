@@ -371,6 +371,19 @@ def keep_close(db, partition, row):
             " WHERE from_ms < ?",
             (boundary, partition, boundary),
         )
+    # a recreated topic may lack the rows between what was closed before and its first CLOSE
+    missing = db.execute(
+        "INSERT OR IGNORE INTO gaps SELECT number, closed_through_ms, ? FROM partitions"
+        " JOIN last_closes USING (number) WHERE number = ? AND boundary_ms = 0"
+        " AND closed_through_ms BETWEEN 1 AND ?",
+        (boundary, partition, boundary - 1),
+    )
+    if missing.rowcount:
+        warn(
+            f"rows before {utc(boundary)} may be missing in partition {partition}, and invoices say "
+            "so: were the aggregators not reset? See \"The ledger topic is lost\" in "
+            "docs/operate/recovery.md"
+        )
     db.execute(
         "INSERT INTO last_closes VALUES (?, ?) ON CONFLICT (number)"
         " DO UPDATE SET boundary_ms = max(boundary_ms, excluded.boundary_ms)",

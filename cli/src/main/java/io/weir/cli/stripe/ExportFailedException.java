@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.stripe;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Thrown when an export cannot continue. The message is for the user at the terminal. A repeated
  * export continues where this one stopped.
@@ -12,7 +14,7 @@ final class ExportFailedException extends Exception {
     super(message);
   }
 
-  ExportFailedException(String message, Throwable cause) {
+  ExportFailedException(String message, @Nullable Throwable cause) {
     super(message, cause);
   }
 }

@@ -88,6 +88,12 @@ final class ExportState implements AutoCloseable {
   /** Partitions of a recreated topic whose first CLOSE row has not been read. */
   private final Set<String> unjoined = new HashSet<>();
 
+  /**
+   * Ids of the exported FINAL rows that a recreated topic must have before its first CLOSE row, by
+   * partition. Only for partitions in which no CLOSE row was read.
+   */
+  private final Map<String, Set<String>> awaited = new HashMap<>();
+
   /** Number of partitions of that topic; 0 while the topic is unknown. */
   private int partitions;
 
@@ -112,6 +118,9 @@ final class ExportState implements AutoCloseable {
     ExportState state = new ExportState(file);
     try {
       file.read(state::apply);
+      if (state.cluster == null && file.exists()) {
+        throw file.damaged(null);
+      }
       state.require(cluster, since);
       state.forgetOld(now);
       file.replace(state.snapshot());
@@ -194,6 +203,7 @@ final class ExportState implements AutoCloseable {
       return false;
     }
     object(object(changes, "finals"), partition).put(row.recordId(), end);
+    awaited.getOrDefault(partition, new HashSet<>()).remove(row.recordId());
     return finals
             .computeIfAbsent(partition, none -> new HashMap<>())
             .putIfAbsent(row.recordId(), end)
@@ -212,17 +222,20 @@ final class ExportState implements AutoCloseable {
   }
 
   /**
-   * Returns the boundary up to which rows were exported, if the recreated topic may lack the rows
-   * between it and a CLOSE row. The first CLOSE row of a partition must not be later, because all
-   * earlier windows of the topic are closed by it.
+   * Returns why the recreated topic may lack rows before a CLOSE row; null if it lacks none. The
+   * first CLOSE row of a partition closes all earlier windows of the topic. So it must not be later
+   * than the last CLOSE row that was exported. If there was none, all exported FINAL rows must
+   * precede it again.
    */
-  @Nullable Instant gapBefore(CloseRow row) {
+  @Nullable String gapBefore(CloseRow row) {
     String partition = Integer.toString(row.inputPartition());
     Long through = closed.get(partition);
-    return through != null
-            && unjoined.contains(partition)
-            && row.closedThroughEpochMillis() > through
-        ? Instant.ofEpochMilli(through)
+    if (through == null) {
+      int missing = awaited.getOrDefault(partition, Set.of()).size();
+      return missing == 0 ? null : "but %d exported rows do not precede it".formatted(missing);
+    }
+    return unjoined.contains(partition) && row.closedThroughEpochMillis() > through
+        ? "but rows were exported only up to " + Instant.ofEpochMilli(through)
         : null;
   }
 
@@ -236,6 +249,7 @@ final class ExportState implements AutoCloseable {
   void close(CloseRow row) {
     String partition = Integer.toString(row.inputPartition());
     unjoined.remove(partition);
+    awaited.remove(partition);
     long through = closed.merge(partition, row.closedThroughEpochMillis(), Math::max);
     object(changes, "closed").put(partition, through);
     forgetClosed();
@@ -351,6 +365,7 @@ final class ExportState implements AutoCloseable {
       if (topicId != null && !topicId.equals(id)) {
         next.replaceAll((partition, offset) -> 0L);
         unjoined.addAll(closed.keySet());
+        finals.forEach((partition, ids) -> await(partition, ids.keySet()));
       }
       topicId = id;
       partitions = line.path("partitions").asInt();
@@ -381,6 +396,16 @@ final class ExportState implements AutoCloseable {
       end(line.path("end"));
     }
     line.path("unjoined").forEach(partition -> unjoined.add(partition.asText()));
+    for (Map.Entry<String, JsonNode> of : line.path("awaited").properties()) {
+      Set<String> ids = awaited.computeIfAbsent(of.getKey(), none -> new HashSet<>());
+      of.getValue().forEach(id -> ids.add(id.asText()));
+    }
+  }
+
+  private void await(String partition, Set<String> recordIds) {
+    if (!closed.containsKey(partition)) {
+      awaited.put(partition, new HashSet<>(recordIds));
+    }
   }
 
   private void end(JsonNode end) {
@@ -393,11 +418,14 @@ final class ExportState implements AutoCloseable {
     next.putAll(longs(end.path("next")));
     Map<String, Long> boundaries = longs(end.path("closed"));
     unjoined.removeAll(boundaries.keySet());
+    awaited.keySet().removeAll(boundaries.keySet());
     closed.putAll(boundaries);
     adjustments.putAll(longs(end.path("adjustments")));
     resent.putAll(longs(end.path("resent")));
     for (Map.Entry<String, JsonNode> of : end.path("finals").properties()) {
-      finals.computeIfAbsent(of.getKey(), none -> new HashMap<>()).putAll(longs(of.getValue()));
+      Map<String, Long> ids = longs(of.getValue());
+      finals.computeIfAbsent(of.getKey(), none -> new HashMap<>()).putAll(ids);
+      awaited.getOrDefault(of.getKey(), new HashSet<>()).removeAll(ids.keySet());
     }
     forgetClosed();
   }
@@ -435,7 +463,8 @@ final class ExportState implements AutoCloseable {
             line("begin", JSON.valueToTree(pending)),
             line("broken", JSON.createObjectNode().set("sent", JSON.valueToTree(sent))),
             line("keep", JSON.valueToTree(kept)),
-            line("unjoined", JSON.valueToTree(unjoined.stream().map(Integer::valueOf).toList())))
+            line("unjoined", JSON.valueToTree(unjoined.stream().map(Integer::valueOf).toList())),
+            line("awaited", JSON.valueToTree(awaited)))
         .map(line -> line + "\n")
         .collect(Collectors.joining());
   }

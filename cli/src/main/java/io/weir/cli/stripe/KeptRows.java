@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.stripe;
 
+import com.fasterxml.jackson.core.io.JsonEOFException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,7 +18,8 @@ import java.util.List;
 
 /**
  * The file of rows that could not be sent, one JSON object a line, with the reason. Lines are
- * appended and never changed. A row may occur twice if the process was killed. Not thread-safe.
+ * appended and never changed. If the process was killed, a row may occur twice, and a line may be
+ * incomplete. Not thread-safe.
  */
 final class KeptRows {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -60,16 +63,25 @@ final class KeptRows {
       return;
     }
     try (FileChannel channel =
-        FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND)) {
-      StateFile.write(channel, String.join("", lines));
+        FileChannel.open(
+            file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+      String separator = endsWithinALine(channel) ? "\n" : "";
+      channel.position(channel.size());
+      StateFile.write(channel, separator + String.join("", lines));
     } catch (IOException failed) {
       throw new ExportFailedException(file + " (--kept) cannot be written: " + failed, failed);
     }
     lines.clear();
   }
 
+  private static boolean endsWithinALine(FileChannel channel) throws IOException {
+    ByteBuffer last = ByteBuffer.allocate(1);
+    return channel.size() > 0 && channel.read(last, channel.size() - 1) == 1 && last.get(0) != '\n';
+  }
+
   /**
-   * Reads the rows of such a file.
+   * Reads the rows of such a file. Ignores incomplete lines, because the next export of the topic
+   * keeps their rows again.
    *
    * @throws ExportFailedException if it cannot be read, or a line is not a row
    */
@@ -77,7 +89,12 @@ final class KeptRows {
     List<Line> rows = new ArrayList<>();
     try {
       for (String line : Files.readAllLines(file)) {
-        JsonNode kept = JSON.readTree(line);
+        JsonNode kept;
+        try {
+          kept = JSON.readTree(line);
+        } catch (JsonEOFException incomplete) {
+          continue;
+        }
         String place = "line " + (rows.size() + 1) + " of " + file;
         rows.add(
             new Line(

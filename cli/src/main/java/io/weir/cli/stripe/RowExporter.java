@@ -132,18 +132,18 @@ final class RowExporter {
   }
 
   private void requireNoGap(CloseRow close) throws ExportFailedException {
-    Instant exportedThrough = state.gapBefore(close);
-    if (exportedThrough != null && !results.acceptsGap()) {
+    String gap = state.gapBefore(close);
+    if (gap != null && !results.acceptsGap()) {
       throw new ExportFailedException(
           ("rows may be missing in partition %d of the recreated ledger: its first CLOSE row is of"
-                  + " %s, but rows were exported only up to %s. Recreate the topic again and reset"
-                  + " the aggregators, which then write all rows again (docs/operate/recovery.md,"
-                  + " \"The ledger topic is lost\"). If the calls have expired, bill that time from"
-                  + " a usage report, then continue with --accept-gap")
+                  + " %s, %s. Recreate the topic again and reset the aggregators, which then write"
+                  + " all rows again (docs/operate/recovery.md, \"The ledger topic is lost\"). If"
+                  + " the calls have expired, bill that time from a usage report, then continue"
+                  + " with --accept-gap")
               .formatted(
                   close.inputPartition(),
                   Instant.ofEpochMilli(close.closedThroughEpochMillis()),
-                  exportedThrough));
+                  gap));
     }
   }
 

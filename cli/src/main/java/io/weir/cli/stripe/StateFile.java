@@ -10,6 +10,7 @@ import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -67,7 +68,7 @@ final class StateFile implements AutoCloseable {
 
   /** Passes the lines of the file to a reader; none if there is no file. */
   void read(Consumer<JsonNode> visitor) throws IOException, ExportFailedException {
-    if (!Files.exists(path)) {
+    if (!exists()) {
       return;
     }
     try (BufferedReader lines = Files.newBufferedReader(path)) {
@@ -78,16 +79,13 @@ final class StateFile implements AutoCloseable {
           visitor.accept(JSON.readTree(line));
         } catch (JsonProcessingException | IllegalArgumentException notALine) {
           if (following != null) {
-            throw new ExportFailedException(
-                path
-                    + " (--state) is damaged before its end: restore it from a copy. Rows that were sent since"
-                    + " the copy are sent again. Stripe recognizes a repeated event only for 24 hours: rows that"
-                    + " were sent earlier are billed twice",
-                notALine);
+            throw damaged(notALine);
           }
         }
         line = following;
       }
+    } catch (CharacterCodingException notText) {
+      throw damaged(notText);
     }
   }
 
@@ -133,6 +131,21 @@ final class StateFile implements AutoCloseable {
       channel.write(bytes);
     }
     channel.force(false);
+  }
+
+  /** Returns whether there is a file. */
+  boolean exists() {
+    return Files.exists(path);
+  }
+
+  /** Returns the exception for a file whose content no export has written. */
+  ExportFailedException damaged(@Nullable Throwable cause) {
+    return new ExportFailedException(
+        path
+            + " (--state) is empty or damaged: restore it from a copy. Rows that were sent since the"
+            + " copy are sent again. Stripe recognizes a repeated event only for 24 hours: rows that"
+            + " were sent earlier are billed twice",
+        cause);
   }
 
   /** Returns the exception for a failure of the disk. */

@@ -301,6 +301,76 @@ final class ExportModelTest {
     assertEquals(Set.of(topicId(BEGIN), later.recordId()), billed.keySet());
   }
 
+  /** Regression: the gap rule knew only partitions of which a CLOSE row was read. */
+  @Test
+  void topicThatWasRecreatedBeforeItsFirstClose_isRefusedUnlessTheExportedRowsPrecedeIt()
+      throws Exception {
+    UsageRow exported = LedgerOfCalls.row("client0", "GET /", BEGIN, 7);
+    LedgerRow close = LedgerOfCalls.close(BEGIN.plus(LedgerOfCalls.WINDOW));
+    topic.add(exported);
+    exportTopic("first");
+    UsageRow other = LedgerOfCalls.row("client1", "GET /", BEGIN, 9);
+    topic.set(0, other); // the rest of the window; the aggregator was not reset
+    topic.add(close);
+
+    for (int start = 0; start < 2; start++) {
+      ExportFailedException refused =
+          assertThrows(ExportFailedException.class, () -> exportTopic("second"));
+      assertTrue(String.valueOf(refused.getMessage()).contains("but 1 exported rows"));
+    }
+    topic.clear();
+    topic.addAll(List.of(exported, other));
+    exportTopic("third");
+    topic.add(close);
+    exportTopic("third");
+    assertEquals(Set.of(exported.recordId(), other.recordId()), billed.keySet());
+  }
+
+  /**
+   * Regression: with --since an empty file was taken for a new one, and all rows were sent again.
+   */
+  @ParameterizedTest
+  @ValueSource(strings = {"", "\n", "{\"stripe_exp", "\u0000\u0000", "[]\n"})
+  void stateFileWithoutItsFirstLine_isRefused(String text) throws Exception {
+    Path path = folder.resolve("state");
+    Files.writeString(path, text);
+    ExportFailedException refused =
+        assertThrows(ExportFailedException.class, () -> exportTopic("first"));
+    assertTrue(String.valueOf(refused.getMessage()).contains("restore it from a copy"));
+    assertEquals(text, Files.readString(path));
+  }
+
+  @Test
+  void killedBetweenWriteAndRename_theOldFileIsUsed() throws Exception {
+    add(LedgerOfCalls.row("client0", "GET /", BEGIN, 7));
+    exportTopic("first");
+    Files.writeString(folder.resolve("state.new"), "{\"stripe_export\":1,\"clus");
+
+    exportTopic("first");
+
+    assertEquals(exportable, billed);
+  }
+
+  /** Regression: the next row was appended to the half line, and --rows refused the file. */
+  @Test
+  void killedWhileARowWasKept_fileCanBeReadAndAppendedTo() throws Exception {
+    mapping = MAPPINGS.get(1);
+    add(LedgerOfCalls.row("client1", "GET /", BEGIN, 7));
+    exportTopic("first");
+    Path kept = folder.resolve("kept");
+    String line = Files.readString(kept);
+    Files.writeString(kept, line + line.substring(0, 40));
+    assertEquals(1, KeptRows.read(kept).size());
+
+    add(LedgerOfCalls.row("client1", "GET /2", BEGIN, 8));
+    exportTopic("first");
+
+    assertEquals(2, KeptRows.read(kept).size());
+    mapping = MAPPINGS.get(0);
+    sendKept(false);
+    assertEquals(exportable, billed);
+  }
+
   /** An aggregator that was reset writes all windows again, so no row is missing. */
   @Test
   void topicThatWasRecreatedAndWrittenAgain_everyRowIsBilledOnce() throws Exception {

@@ -152,15 +152,7 @@ final class BillingPyIT {
     follow();
     assertEquals("40", java("follow", "--until-end", "SELECT count(*) FROM usage"));
 
-    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
-      admin.deleteTopics(List.of(Topics.LEDGER.name())).all().get();
-      Await.until(
-          () -> "the ledger is still there",
-          () -> !admin.listTopics().names().get().contains(Topics.LEDGER.name()));
-    }
-    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
-      topics.createMissing(1, Optional.empty());
-    }
+    recreateLedger();
     write(endpoints(30, 110, new CloseRow(0, closed, 80, 80, false, 0)));
     Ended again = run("follow", "--until-end");
 
@@ -173,6 +165,38 @@ final class BillingPyIT {
     assertEquals("1", java("follow", "--until-end", "SELECT count(*) FROM gaps"));
     Ended third = run("follow", "--until-end");
     assertEquals("", third.errors());
+  }
+
+  /** Regression: rows that only the lost topic had were missing on an invoice that was complete. */
+  @Test
+  void follow_topicRecreatedWithoutTheNextRows_recordsTheGap() throws Exception {
+    long closed = HOUR.toEpochMilli() + WINDOW_MILLIS;
+    write(row("acme", "calls", "-", 19, 0), new CloseRow(0, closed, 1, 19, true, 0));
+    follow();
+    String gaps = "SELECT number || ' ' || from_ms || ' ' || to_ms FROM gaps";
+    assertEquals("0", java("follow", "--until-end", "SELECT count(*) FROM gaps"));
+    recreateLedger();
+    write(new CloseRow(0, closed + 2 * WINDOW_MILLIS, 0, 0, true, 0), close());
+
+    Ended again = run("follow", "--until-end");
+
+    assertTrue(again.errors().contains("may be missing in partition 0"), again::errors);
+    assertTrue(invoice("acme", "UTC").output().contains("NOT COMPLETE: calls of any client"));
+    assertEquals(closed, count("SELECT from_ms FROM gaps"));
+    String gap = "0 %d %d".formatted(closed, closed + 2 * WINDOW_MILLIS);
+    assertEquals(gap, java("follow", "--until-end", gaps));
+  }
+
+  private void recreateLedger() throws Exception {
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      admin.deleteTopics(List.of(Topics.LEDGER.name())).all().get();
+      Await.until(
+          () -> "the ledger is still there",
+          () -> !admin.listTopics().names().get().contains(Topics.LEDGER.name()));
+    }
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
+      topics.createMissing(1, Optional.empty());
+    }
   }
 
   private static LedgerRow[] endpoints(int from, int to, LedgerRow close) {
