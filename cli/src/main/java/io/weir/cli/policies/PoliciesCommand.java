@@ -73,9 +73,9 @@ public final class PoliciesCommand {
       @Option(
               names = "--against-usage",
               description =
-                  "also compare with the calls that WEIR_KAFKA has counted: print the meters, endpoints"
-                      + " and clients that match none of them, and the buckets that calls of several"
-                      + " meters share")
+                  "also compare with the usage that the aggregators have counted (needs WEIR_KAFKA): print the"
+                      + " meters, endpoints and clients of policies that no counted call has, and the"
+                      + " buckets that calls of several meters share")
           boolean againstUsage) {
     PrintWriter out = spec.commandLine().getOut();
     Path read = fileOf(file);
@@ -132,8 +132,8 @@ public final class PoliciesCommand {
       mixinStandardHelpOptions = true,
       description = {
         "Show which policies of a file decide a call, in which order, and with which limits and "
-            + "buckets. Also show why the other policies do not apply. If a policy denies every such "
-            + "call, the output begins with it.",
+            + "buckets, and why the other policies do not apply. If a policy denies every such call, the "
+            + "output begins with this policy.",
         "Uses neither Redis nor Kafka."
       })
   int explain(
@@ -203,8 +203,8 @@ public final class PoliciesCommand {
       description = {
         "Convert configurations of Envoy's rate limit service (envoyproxy/ratelimit) into a policy"
             + " file, and print it.",
-        "The command refuses a setting that has no counterpart and prints its path in the file. "
-            + "Nothing is published."
+        "If a setting has no counterpart in Weir, the command prints its path in the file and exits "
+            + "with 1. It publishes nothing."
       })
   int importEnvoy(
       @Option(

@@ -82,7 +82,7 @@ public record CallBatch(
     }
     String node = text(record, "node");
     if (node == null || !NODE.matcher(node).matches()) {
-      throw new UnreadableException("header node is not a node's name");
+      throw new UnreadableException("header node is not a valid node name");
     }
     int count = (int) number(record, "count", 0, MAX_LINES);
     number(record, "batch_seq", count == 0 ? 0 : 1, CallLine.MAX_NUMBER);
@@ -118,15 +118,16 @@ public record CallBatch(
     String text = text(record, name);
     try {
       if (text == null || !INTEGER.matcher(text).matches()) {
-        throw new UnreadableException("header " + name + " is no integer");
+        throw new UnreadableException("header " + name + " is not an integer");
       }
       long number = Long.parseLong(text);
       if (number >= least && number <= most) {
         return number;
       }
     } catch (NumberFormatException notANumber) {
-      throw new UnreadableException("header " + name + " is no integer", notANumber);
+      throw new UnreadableException("header " + name + " is not an integer", notANumber);
     }
-    throw new UnreadableException("header " + name + " is not from " + least + " to " + most);
+    throw new UnreadableException(
+        "header " + name + " must be from " + least + " to " + most + ", but is " + text);
   }
 }

@@ -150,7 +150,7 @@ public final class CallLineReader {
   private void readAlone(byte[] batch, int start, int end) throws UnreadableException {
     try (JsonParser json = JSON.createParser(batch, start, end - start)) {
       object(json);
-      require(json.nextToken() == null, "the line continues after the object");
+      require(json.nextToken() == null, "a line has more text after its JSON object");
     } catch (IOException notJson) {
       throw new UnreadableException("a line is not JSON", notJson);
     }
@@ -199,7 +199,7 @@ public final class CallLineReader {
         case "settled_at_ms" -> settledAt = integer(json);
         case "call_position" -> {
           line.settledCall = UsagePosition.parse(text(json));
-          require(line.settledCall != null, "call_position is not a position of a line");
+          require(line.settledCall != null, "call_position is not the position of a line");
         }
         case "billing_zone" -> {
           text(json, zone);
@@ -211,10 +211,10 @@ public final class CallLineReader {
         default -> json.skipChildren();
       }
     }
-    require(json.currentToken() == JsonToken.END_OBJECT, "the object does not end");
+    require(json.currentToken() == JsonToken.END_OBJECT, "the JSON object is incomplete");
     require(hasVerdict, "allowed is missing");
     if (decidedBy == null) {
-      throw new UnreadableException("decided_by is not known");
+      throw new UnreadableException("decided_by is missing or unknown");
     }
     line.decidedBy = decidedBy;
     requireRange("cost", line.cost, 1, CallLine.MAX_NUMBER);
@@ -230,12 +230,16 @@ public final class CallLineReader {
 
   private void requireSettlement(@Nullable Long actualCost, @Nullable Long settledAt)
       throws UnreadableException {
-    require((actualCost == null) == (settledAt == null), "the settlement lacks a member");
-    require(line.settledCall == null || actualCost != null, "the settlement lacks a member");
+    require(
+        (actualCost == null) == (settledAt == null),
+        "a settlement must have both actual_cost and settled_at_ms");
+    require(
+        line.settledCall == null || actualCost != null,
+        "call_position is present, but actual_cost is missing");
     if (actualCost != null && settledAt != null) {
       requireRange("actual_cost", actualCost, 0, CallLine.MAX_NUMBER);
       requireRange("settled_at_ms", settledAt, 0, MAX_EPOCH_MILLIS);
-      require(line.allowed, "a denied call is settled");
+      require(line.allowed, "a denied call must not have a settlement");
     }
   }
 
@@ -419,7 +423,8 @@ public final class CallLineReader {
   private static void requireRange(String member, long value, long least, long most)
       throws UnreadableException {
     if (value < least || value > most) {
-      throw new UnreadableException(member + " is out of range");
+      throw new UnreadableException(
+          member + " must be from " + least + " to " + most + ", but is " + value);
     }
   }
 

@@ -36,7 +36,7 @@ enum Cause {
   /** Policies depend on values that are not recorded. */
   UNKNOWABLE(false, "a policy depends on the address or on attributes, which are not recorded"),
   /** The time to full is longer than the record can hold. */
-  CUT_TIME(false, "the bucket takes more than 142 years to fill, and records truncate that");
+  CUT_TIME(false, "a record has a time to full of at most 142 years, and the bucket takes longer");
 
   private final boolean isDifference;
   private final String meaning;

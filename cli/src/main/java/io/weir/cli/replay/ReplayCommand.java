@@ -70,7 +70,7 @@ import picocli.CommandLine.Spec;
       "  before-range      the first record of an epoch that began before the range",
       "  policies-unknown  the version was deleted, or is 0 without --policies (usage events have 0)",
       "  unknowable        a policy depends on the address or on attributes, or more than 16 match",
-      "  cut-time          the bucket takes more than 142 years to fill, and the record truncates that",
+      "  cut-time          a record has a time to full of at most 142 years, and the bucket takes longer",
       "",
       "Example:",
       "  weir replay --check --from 2026-11-16T00:00:00Z --to 2026-11-17T00:00:00Z"
@@ -91,7 +91,7 @@ public final class ReplayCommand implements Callable<Integer> {
   @Option(
       names = "--check",
       required = true,
-      description = "compare only; required, since the command has no other mode")
+      description = "compare, and change nothing; required, because there is no other mode")
   private boolean check;
 
   @Option(
@@ -123,8 +123,8 @@ public final class ReplayCommand implements Callable<Integer> {
       names = "--scratch",
       paramLabel = "F",
       description =
-          "folder for temporary files of the sort, 80 bytes for each recorded bucket (the "
-              + "system's temporary folder)")
+          "folder for temporary files, which need 80 bytes for each recorded bucket (the system's "
+              + "temporary folder)")
   private Path scratch = Path.of(System.getProperty("java.io.tmpdir"));
 
   @Option(names = "--json", description = "print one JSON object")

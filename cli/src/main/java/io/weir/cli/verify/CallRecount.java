@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Counts all calls again with its own rules. It counts every line of every batch, each position of
- * a journal once, each id of a caller once, and the first settlement of each call in the window of
- * the call. The first line of a window sets its billing period. Not thread-safe.
+ * a journal once, each id that a caller chose once, and the first settlement of each call in the
+ * window of the call. The first line of a window sets its billing period. Not thread-safe.
  */
 final class CallRecount implements AutoCloseable {
   private final VerifyData data;
