@@ -4,6 +4,7 @@ package io.weir.cli.clients;
 import io.weir.cli.console.Bars;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.PolicyText;
+import io.weir.cli.console.Terminal;
 import io.weir.cli.erase.Erasure;
 import io.weir.cli.erase.ErasureFailedException;
 import io.weir.cli.erase.ErasureReport;
@@ -20,12 +21,10 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Erases the rows of one client from the state topic. */
 @Command(
@@ -61,9 +60,7 @@ public final class ClientEraseCommand implements Callable<Integer> {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private ClientsCommand clients;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init")
-  private CommandSpec spec;
+  @Mixin private final Terminal terminal = new Terminal();
 
   @Parameters(paramLabel = "CLIENT", description = "the client")
   private String client = "";
@@ -76,10 +73,9 @@ public final class ClientEraseCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    PolicyKey key = ClientsCommand.key(client, spec);
+    PolicyKey key = ClientsCommand.key(client, terminal);
     if (yes == dryRun) {
-      throw new ParameterException(
-          spec.commandLine(),
+      throw terminal.wrong(
           yes
               ? "give --yes or --dry-run, not both"
               : "erased rows cannot be restored: give --dry-run to list them, or --yes to erase them");
@@ -110,7 +106,7 @@ public final class ClientEraseCommand implements Callable<Integer> {
   }
 
   private void print(ErasureReport report, boolean hasEntry, List<String> remains) {
-    PrintWriter out = spec.commandLine().getOut();
+    PrintWriter out = terminal.out();
     String place = Topics.STATE.name() + "-" + report.partition();
     if (report.over() == 0) {
       out.printf("nothing of %s to erase in %s%n", client, place);
@@ -137,7 +133,6 @@ public final class ClientEraseCommand implements Callable<Integer> {
     }
     out.printf("other places that keep data of %s:%n", client);
     remains.forEach(out::println);
-    out.flush();
   }
 
   /** Returns a description of when the rows that are in reach can be erased. */

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.cli.console.PolicyText;
+import io.weir.cli.console.Terminal;
 import io.weir.cli.policies.PublishedPoliciesCommands;
 import io.weir.ingest.policy.NewApiKey;
 import io.weir.ingest.policy.log.ApiKeyEdits;
@@ -19,14 +20,11 @@ import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Commands for the API keys of clients. */
 @Command(
@@ -42,9 +40,7 @@ public final class ClientKeysCommand {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private ClientsCommand clients;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init")
-  private CommandSpec spec;
+  @Mixin private final Terminal terminal = new Terminal();
 
   @Command(
       name = "create",
@@ -69,12 +65,12 @@ public final class ClientKeysCommand {
               description =
                   "the SHA-256 of a key that was created elsewhere from at least 256 random bits")
           @Nullable String sha256) {
-    PolicyKey key = ClientsCommand.key(client, spec);
+    PolicyKey key = ClientsCommand.key(client, terminal);
     if (id != null && !ApiKey.isId(id)) {
-      throw wrong("--id " + ApiKey.ID_RULE);
+      throw terminal.wrong("--id " + ApiKey.ID_RULE);
     }
     if (sha256 != null && !ApiKeyHash.isHash(sha256)) {
-      throw wrong("--sha256 must be 64 lower-case hexadecimal digits");
+      throw terminal.wrong("--sha256 must be 64 lower-case hexadecimal digits");
     }
     Instant expiry = expires.moment(Instant.now());
     NewApiKey made = sha256 == null ? NewApiKey.random() : null;
@@ -93,24 +89,18 @@ public final class ClientKeysCommand {
                 "clients keys create " + client,
                 ApiKeyEdits.add(key, content, PolicyEdits.ANY_VERSION));
     if (made != null) {
-      PrintWriter out = spec.commandLine().getOut();
-      out.println(made.secret());
-      out.flush();
+      terminal.out().println(made.secret());
     }
-    PrintWriter err = spec.commandLine().getErr();
-    err.printf(
-        "key %s of %s %s, %s; version %d is published%n",
-        name,
-        client,
-        made == null ? "is imported" : "is created, and is not shown again",
-        ExpiryOptions.describe(expiry),
-        outcome.after().version());
-    err.flush();
+    terminal
+        .err()
+        .printf(
+            "key %s of %s %s, %s; version %d is published%n",
+            name,
+            client,
+            made == null ? "is imported" : "is created, and is not shown again",
+            ExpiryOptions.describe(expiry),
+            outcome.after().version());
     return 0;
-  }
-
-  private CommandLine.ParameterException wrong(String problem) {
-    return new CommandLine.ParameterException(spec.commandLine(), problem);
   }
 
   @Command(
@@ -119,10 +109,10 @@ public final class ClientKeysCommand {
       description =
           "List the API keys of a client: the id, the first digits of the SHA-256, and the expiry.")
   int list(@Parameters(paramLabel = "CLIENT", description = "the client") String client) {
-    PolicyKey key = ClientsCommand.key(client, spec);
+    PolicyKey key = ClientsCommand.key(client, terminal);
     PolicyEntry entry = clients.published().read().entry(key);
     List<JsonNode> keys = ApiKeyEdits.keys(entry);
-    PrintWriter out = spec.commandLine().getOut();
+    PrintWriter out = terminal.out();
     for (JsonNode each : keys) {
       out.printf(
           "%-20s %s… %s%n",
@@ -135,7 +125,6 @@ public final class ClientKeysCommand {
             + (entry == null || entry.isDeleted()
                 ? "; the client has no settings"
                 : ", " + PublishedPoliciesCommands.since(entry)));
-    out.flush();
     return 0;
   }
 
@@ -157,10 +146,10 @@ public final class ClientKeysCommand {
   int revoke(
       @Parameters(paramLabel = "CLIENT", description = "the client") String client,
       @Parameters(paramLabel = "ID", description = "the key's id") String id) {
-    PolicyKey key = ClientsCommand.key(client, spec);
+    PolicyKey key = ClientsCommand.key(client, terminal);
     if (!ApiKey.isId(id)) {
       // the command line is recorded as the author of the change: it must not contain a secret key
-      throw wrong("ID " + ApiKey.ID_RULE);
+      throw terminal.wrong("ID " + ApiKey.ID_RULE);
     }
     PolicyEditor.Outcome outcome =
         clients
@@ -168,9 +157,9 @@ public final class ClientKeysCommand {
             .change(
                 "clients keys revoke " + client + " " + id,
                 ApiKeyEdits.remove(key, id, PolicyEdits.ANY_VERSION));
-    PrintWriter out = spec.commandLine().getOut();
-    out.printf("key %s is revoked; version %d is published%n", id, outcome.after().version());
-    out.flush();
+    terminal
+        .out()
+        .printf("key %s is revoked; version %d is published%n", id, outcome.after().version());
     return 0;
   }
 }

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.PolicyText;
 import io.weir.cli.console.PublishedPolicies;
+import io.weir.cli.console.Terminal;
 import io.weir.cli.policies.PublishedPoliciesCommands;
 import io.weir.ingest.policy.log.PolicyEditor;
 import io.weir.ingest.policy.log.PolicyEdits;
@@ -18,13 +19,11 @@ import io.weir.limits.policy.ClientSettings;
 import java.io.PrintWriter;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Commands for the settings of single clients. */
 @Command(
@@ -39,9 +38,7 @@ public final class ClientsCommand {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandContext weir;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init")
-  private CommandSpec spec;
+  @Mixin private final Terminal terminal = new Terminal();
 
   CommandContext weir() {
     return weir;
@@ -57,14 +54,13 @@ public final class ClientsCommand {
       description =
           "List the clients that have their own settings: the settings, when they were set, and by whom.")
   int list() {
-    PrintWriter out = spec.commandLine().getOut();
+    PrintWriter out = terminal.out();
     List<PolicyEntry> clients = published().read().clientEntries();
     for (PolicyEntry client : clients) {
       out.printf("%-20s %s%n", client.key().name(), client.content());
       out.printf("%-20s %s%n", "", PublishedPoliciesCommands.since(client));
     }
     out.println(PolicyText.count(clients.size(), "client", "clients"));
-    out.flush();
     return 0;
   }
 
@@ -97,8 +93,7 @@ public final class ClientsCommand {
                       + " (the 1st for bills)")
           @Nullable String anchor) {
     if (plan == null && zone == null && anchor == null) {
-      throw new CommandLine.ParameterException(
-          spec.commandLine(), "give --plan, --time-zone, --billing-anchor, or several");
+      throw terminal.wrong("give --plan, --time-zone, --billing-anchor, or several");
     }
     PolicyKey key = key(client);
     return print(
@@ -141,17 +136,17 @@ public final class ClientsCommand {
   }
 
   private PolicyKey key(String client) {
-    return key(client, spec);
+    return key(client, terminal);
   }
 
   /** Returns the key of the client that a command's argument names. */
-  static PolicyKey key(String client, CommandSpec command) {
+  static PolicyKey key(String client, Terminal terminal) {
     String violation = Names.violation(client);
     if (violation == null) {
       violation = ArgumentText.violation(client, ArgumentText.encoding());
     }
     if (violation != null) {
-      throw new CommandLine.ParameterException(command.commandLine(), "CLIENT " + violation);
+      throw terminal.wrong("CLIENT " + violation);
     }
     return PolicyKey.ofClient(client);
   }
@@ -161,7 +156,7 @@ public final class ClientsCommand {
   }
 
   private int print(PolicyKey key, PolicyEditor.Outcome outcome) {
-    PrintWriter out = spec.commandLine().getOut();
+    PrintWriter out = terminal.out();
     out.printf(
         "%s; version %d is published%n",
         outcome.isChange() ? "changed" : "nothing to change", outcome.after().version());
@@ -169,7 +164,6 @@ public final class ClientsCommand {
     BillingChange.describe(
             settings(outcome.before(), key, now), settings(outcome.after(), key, now), now)
         .forEach(out::println);
-    out.flush();
     return 0;
   }
 }

@@ -8,6 +8,7 @@ import io.weir.access.TokenFile;
 import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.PolicyText;
+import io.weir.cli.console.Terminal;
 import io.weir.limits.Names;
 import io.weir.limits.policy.ApiKeyHash;
 import java.io.IOException;
@@ -24,15 +25,12 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.ScopeType;
-import picocli.CommandLine.Spec;
 
 /** Commands for the file of bearer tokens. */
 @Command(
@@ -50,9 +48,7 @@ public final class TokensCommand {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandContext weir;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init")
-  private CommandSpec spec;
+  @Mixin private final Terminal terminal = new Terminal();
 
   @Option(
       names = "--file",
@@ -93,7 +89,7 @@ public final class TokensCommand {
     Instant expiresAt = expiry.moment(Instant.now());
     TokenFile tokens = read();
     if (tokens.has(name)) {
-      throw wrong(
+      throw terminal.wrong(
           "the token "
               + name
               + " exists already in "
@@ -106,14 +102,12 @@ public final class TokensCommand {
             new TokenFile.Entry(ApiKeyHash.of(token), new Grant(name, scopes, bound), expiresAt));
     requireValid(with);
     write(with);
-    PrintWriter out = spec.commandLine().getOut();
-    out.println(token);
-    out.flush();
-    PrintWriter err = spec.commandLine().getErr();
-    err.printf(
-        "token %s is created, and is not shown again; it %s; its hash is in %s%n",
-        name, ExpiryOptions.describe(expiresAt), path());
-    err.flush();
+    terminal.out().println(token);
+    terminal
+        .err()
+        .printf(
+            "token %s is created, and is not shown again; it %s; its hash is in %s%n",
+            name, ExpiryOptions.describe(expiresAt), path());
     return 0;
   }
 
@@ -125,7 +119,9 @@ public final class TokensCommand {
               .filter(scope -> scope.word().equals(word))
               .findFirst()
               .orElseThrow(
-                  () -> wrong("--scope must be check, report or admin, but is '" + word + "'")));
+                  () ->
+                      terminal.wrong(
+                          "--scope must be check, report or admin, but is '" + word + "'")));
     }
     return scopes;
   }
@@ -134,13 +130,13 @@ public final class TokensCommand {
     if (clients == null) {
       return Set.of();
     }
-    if (!scopes.equals(Set.of(Scope.REPORT))) {
-      throw wrong("--client requires --scope report, and no other scope");
-    }
+    terminal.require(
+        scopes.equals(Set.of(Scope.REPORT)),
+        "--client requires --scope report, and no other scope");
     for (String client : clients) {
       String violation = Names.violation(client);
       if (violation != null) {
-        throw wrong("--client " + violation + ", but is '" + client + "'");
+        throw terminal.wrong("--client " + violation + ", but is '" + client + "'");
       }
     }
     return new HashSet<>(clients);
@@ -151,7 +147,7 @@ public final class TokensCommand {
     try {
       TokenFile unused = TokenFile.parse(tokens.text());
     } catch (TokenFile.InvalidException invalid) {
-      throw wrong(String.valueOf(invalid.getMessage()));
+      throw terminal.wrong(String.valueOf(invalid.getMessage()));
     }
   }
 
@@ -160,7 +156,7 @@ public final class TokensCommand {
       mixinStandardHelpOptions = true,
       description = "List the tokens of the file: names, scopes, clients and expiry.")
   int list() throws IOException {
-    PrintWriter out = spec.commandLine().getOut();
+    PrintWriter out = terminal.out();
     TokenFile tokens = read();
     for (TokenFile.Entry entry : tokens.entries()) {
       Grant grant = entry.grant();
@@ -176,7 +172,6 @@ public final class TokensCommand {
           ExpiryOptions.describe(entry.expiresAt()));
     }
     out.println(PolicyText.count(tokens.entries().size(), "token", "tokens"));
-    out.flush();
     return 0;
   }
 
@@ -191,9 +186,7 @@ public final class TokensCommand {
       throw new CommandFailedException("there is no token " + name + " in " + path());
     }
     write(tokens.without(name));
-    PrintWriter out = spec.commandLine().getOut();
-    out.println("token " + name + " is revoked");
-    out.flush();
+    terminal.out().println("token " + name + " is revoked");
     return 0;
   }
 
@@ -223,9 +216,5 @@ public final class TokensCommand {
       Files.writeString(path(), tokens.text(), StandardCharsets.UTF_8);
       Files.delete(next);
     }
-  }
-
-  private CommandLine.ParameterException wrong(String problem) {
-    return new CommandLine.ParameterException(spec.commandLine(), problem);
   }
 }

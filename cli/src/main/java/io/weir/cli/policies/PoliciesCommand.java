@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.PolicyText;
+import io.weir.cli.console.Terminal;
 import io.weir.cli.envoy.EnvoyImport;
 import io.weir.ingest.policy.PolicyFile;
 import io.weir.ingest.policy.YamlTree;
@@ -26,13 +27,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Commands for policy files. */
 @Command(
@@ -56,9 +55,7 @@ public final class PoliciesCommand {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandContext weir;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init")
-  private CommandSpec spec;
+  @Mixin private final Terminal terminal = new Terminal();
 
   @Command(
       name = "check",
@@ -77,7 +74,7 @@ public final class PoliciesCommand {
                       + " meters, endpoints and clients of policies that no counted call has, and the"
                       + " buckets that calls of several meters share")
           boolean againstUsage) {
-    PrintWriter out = spec.commandLine().getOut();
+    PrintWriter out = terminal.out();
     Path read = fileOf(file);
     PolicySet set = read(read, out);
     if (set == null) {
@@ -103,7 +100,6 @@ public final class PoliciesCommand {
         set.clients().settings().isEmpty()
             ? ""
             : ", clients with their own settings: " + set.clients().settings().size());
-    out.flush();
     return 0;
   }
 
@@ -169,10 +165,9 @@ public final class PoliciesCommand {
     requireName("--meter", meter);
     IpAddress address = ip == null ? null : IpAddress.parse(ip);
     if (ip != null && address == null) {
-      throw new CommandLine.ParameterException(
-          spec.commandLine(), "--ip must be an IPv4 or IPv6 address, but is '" + ip + "'");
+      throw terminal.wrong("--ip must be an IPv4 or IPv6 address, but is '" + ip + "'");
     }
-    PrintWriter out = spec.commandLine().getOut();
+    PrintWriter out = terminal.out();
     PolicySet set = read(fileOf(file), out);
     if (set == null) {
       return 1;
@@ -180,7 +175,6 @@ public final class PoliciesCommand {
     CallFacts call =
         new CallFacts(client, endpoint, meter, address, attributes == null ? Map.of() : attributes);
     new PolicyExplanation(set, call).print(out, Instant.now());
-    out.flush();
     return 0;
   }
 
@@ -192,8 +186,7 @@ public final class PoliciesCommand {
         "A YAML file refers to it in its first line: # yaml-language-server: $schema=policies.schema.json"
       })
   int schema() {
-    spec.commandLine().getOut().print(PolicyFile.schema());
-    spec.commandLine().getOut().flush();
+    terminal.print(PolicyFile.schema());
     return 0;
   }
 
@@ -235,21 +228,19 @@ public final class PoliciesCommand {
           .forEach(problem -> problems.add("the result is not a valid policy file: " + problem));
     }
     if (!problems.isEmpty()) {
-      PrintWriter err = spec.commandLine().getErr();
+      PrintWriter err = terminal.err();
       problems.forEach(err::println);
       err.println(PolicyText.count(problems.size(), "problem", "problems"));
-      err.flush();
       return 1;
     }
-    spec.commandLine().getOut().print(PolicyFile.yaml(tree));
-    spec.commandLine().getOut().flush();
+    terminal.print(PolicyFile.yaml(tree));
     return 0;
   }
 
   private void requireName(String option, String name) {
     String violation = Names.violation(name);
     if (violation != null) {
-      throw new CommandLine.ParameterException(spec.commandLine(), option + " " + violation);
+      throw terminal.wrong(option + " " + violation);
     }
   }
 
@@ -287,7 +278,6 @@ public final class PoliciesCommand {
       List<String> problems = invalid.problems();
       problems.forEach(problem -> out.println(file + ": " + problem));
       out.println(PolicyText.count(problems.size(), "problem", "problems"));
-      out.flush();
       return null;
     }
     return (PolicyFile.Content.Valid) content;

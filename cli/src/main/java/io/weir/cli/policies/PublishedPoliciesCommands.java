@@ -6,6 +6,7 @@ import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.PolicyText;
 import io.weir.cli.console.PublishedPolicies;
+import io.weir.cli.console.Terminal;
 import io.weir.ingest.policy.PolicyFile;
 import io.weir.ingest.policy.log.ApiKeyEdits;
 import io.weir.ingest.policy.log.AppliedFile;
@@ -28,11 +29,10 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** The commands that read or change the published policies. */
 public final class PublishedPoliciesCommands {
@@ -44,12 +44,10 @@ public final class PublishedPoliciesCommands {
     @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
     PoliciesCommand policies;
 
-    @Spec
-    @SuppressWarnings("NullAway.Init")
-    CommandSpec spec;
+    @Mixin final Terminal terminal = new Terminal();
 
     PrintWriter out() {
-      return spec.commandLine().getOut();
+      return terminal.out();
     }
 
     PublishedPolicies published() {
@@ -118,7 +116,6 @@ public final class PublishedPoliciesCommands {
       print(change.differences(), "");
       out().printf("version %d is published%n", outcome.after().version());
       printSwitch(outcome.after(), out());
-      out().flush();
       return 0;
     }
 
@@ -135,12 +132,12 @@ public final class PublishedPoliciesCommands {
     }
 
     private int refuse(AppliedFile applied, ConfirmedChange change) {
-      PrintWriter err = spec.commandLine().getErr();
-      err.printf(
-          "weir: %s is not published: it would remove %s, which is not confirmed;"
-              + " add these entries to the file (weir policies export), or apply it with --yes%n",
-          applied.name(), change.removed());
-      err.flush();
+      terminal
+          .err()
+          .printf(
+              "weir: %s is not published: it would remove %s, which is not confirmed;"
+                  + " add these entries to the file (weir policies export), or apply it with --yes%n",
+              applied.name(), change.removed());
       return CommandContext.NOT_CONFIRMED;
     }
 
@@ -153,16 +150,14 @@ public final class PublishedPoliciesCommands {
       }
       out().println("refused without --revoke-keys: the file lacks published API keys:");
       revoked.forEach(key -> out().println("  " + key));
-      out().flush();
       return 1;
     }
 
     private void print(List<String> differences, String when) {
-      // in one call: the writer of commands flushes after each call
+      // in one call, because the writer flushes after each line
       StringBuilder text = new StringBuilder();
       differences.forEach(line -> text.append(line).append(System.lineSeparator()));
       out().println(text + PolicyDifferences.summary(differences) + when);
-      out().flush();
     }
   }
 
@@ -200,7 +195,6 @@ public final class PublishedPoliciesCommands {
                   : PolicyDifferences.summary(differences),
               state.version());
       printSwitch(state, out());
-      out().flush();
       return differences.isEmpty() ? 0 : 1;
     }
   }
@@ -246,7 +240,6 @@ public final class PublishedPoliciesCommands {
               PolicyText.count(state.policyEntries().size(), "policy", "policies"),
               PolicyText.count(state.clientEntries().size(), "client", "clients"),
               PolicyText.lower(state.enforcement()));
-      out().flush();
       return 0;
     }
   }
@@ -269,8 +262,7 @@ public final class PublishedPoliciesCommands {
   static final class Export extends Published {
     @Override
     public Integer call() {
-      out().print(PolicyFile.yaml(published().read().document()));
-      out().flush();
+      terminal.print(PolicyFile.yaml(published().read().document()));
       return 0;
     }
   }
@@ -310,7 +302,6 @@ public final class PublishedPoliciesCommands {
       if (refusal != null) {
         out().println("not in force: " + refusal);
       }
-      out().flush();
       return 0;
     }
 
@@ -348,12 +339,10 @@ public final class PublishedPoliciesCommands {
               .printf(
                   "enforcement is %s%s; version %d is published%n",
                   mode, outcome.isChange() ? "" : " already", outcome.after().version());
-          out().flush();
           return 0;
         }
       }
-      throw new picocli.CommandLine.ParameterException(
-          spec.commandLine(), "MODE must be one of enforce, shadow, off, but is '" + mode + "'");
+      throw terminal.wrong("MODE must be one of enforce, shadow, off, but is '" + mode + "'");
     }
   }
 }

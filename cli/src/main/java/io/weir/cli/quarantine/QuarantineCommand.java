@@ -4,6 +4,7 @@ package io.weir.cli.quarantine;
 import io.weir.cli.console.Bars;
 import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
+import io.weir.cli.console.Terminal;
 import io.weir.cli.records.ReadProgress;
 import io.weir.topics.catalog.Topics;
 import java.io.IOException;
@@ -19,12 +20,9 @@ import me.tongfei.progressbar.ProgressBar;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Lists refused records and lines, and replays them. */
 @Command(
@@ -41,9 +39,7 @@ public final class QuarantineCommand {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandContext weir;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init")
-  private CommandSpec spec;
+  @Mixin private final Terminal terminal = new Terminal();
 
   /** Options that select entries. */
   static final class Filters {
@@ -107,13 +103,12 @@ public final class QuarantineCommand {
           boolean json)
       throws IOException {
     SortedMap<Source, Entry> found = select(filters, quarantine());
-    PrintWriter out = spec.commandLine().getOut();
+    PrintWriter out = terminal.out();
     if (json) {
       QuarantineTable.printJson(out, found.values());
     } else {
       QuarantineTable.print(out, found.values());
     }
-    out.flush();
     return 0;
   }
 
@@ -153,12 +148,10 @@ public final class QuarantineCommand {
                   "maximum time to wait until the sent lines are counted (${DEFAULT-VALUE})")
           Duration timeout)
       throws InterruptedException {
-    if (timeout.isNegative()) {
-      throw wrong("--wait must not be negative, but is " + timeout);
-    }
+    terminal.require(!timeout.isNegative(), "--wait must not be negative, but is " + timeout);
     QuarantineContent quarantine = quarantine();
     SortedMap<Source, Entry> selected = select(filters, quarantine);
-    PrintWriter out = spec.commandLine().getOut();
+    PrintWriter out = terminal.out();
     selected.values().removeIf(entry -> entry.state() == Entry.State.COUNTED);
     long staying =
         selected.values().stream().filter(entry -> entry.state() == Entry.State.STAYS).count();
@@ -173,7 +166,6 @@ public final class QuarantineCommand {
         .forEach(entry -> out.println("STAYS " + entry.source() + " " + entry.stays()));
     boolean done =
         dryRun || staying == selected.size() || sendAndPrint(quarantine, selected, timeout);
-    out.flush();
     return done && staying == 0 ? 0 : LEFT;
   }
 
@@ -195,7 +187,7 @@ public final class QuarantineCommand {
                 throw new CommandFailedException("interrupted; run the command again", interrupted);
               }
             });
-    PrintWriter out = spec.commandLine().getOut();
+    PrintWriter out = terminal.out();
     long counted = account.count(ReplayResult.Outcome.COUNTED);
     long refused = account.count(ReplayResult.Outcome.REFUSED);
     new TreeMap<>(account.fates())
@@ -240,7 +232,7 @@ public final class QuarantineCommand {
     for (String text : filters.places) {
       Source place = Source.parse(text);
       if (place == null) {
-        throw wrong(
+        throw terminal.wrong(
             "a place must be partition@offset or partition@offset:line, but is '" + text + "'");
       }
       places.add(place);
@@ -257,9 +249,5 @@ public final class QuarantineCommand {
     try (ProgressBar bar = Bars.named("quarantine").build()) {
       return work.apply((what, done, total) -> Bars.show(bar, what, done, total));
     }
-  }
-
-  private ParameterException wrong(String message) {
-    return new ParameterException(spec.commandLine(), message);
   }
 }

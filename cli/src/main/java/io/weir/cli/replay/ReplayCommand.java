@@ -9,6 +9,7 @@ import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.PolicyText;
 import io.weir.cli.console.PublishedPolicies;
+import io.weir.cli.console.Terminal;
 import io.weir.ingest.policy.PolicyFile;
 import io.weir.ingest.policy.log.PolicyEntry;
 import io.weir.limits.policy.PolicySet;
@@ -26,11 +27,9 @@ import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Decides recorded calls again and compares the verdicts. */
 @Command(
@@ -84,9 +83,7 @@ public final class ReplayCommand implements Callable<Integer> {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandContext weir;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandSpec spec;
+  @Mixin private final Terminal terminal = new Terminal();
 
   @Option(
       names = "--check",
@@ -132,9 +129,9 @@ public final class ReplayCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    require(check, "--check must be given: 'weir replay' has no other mode");
-    require(from.isBefore(to), "--from must be before --to");
-    require(
+    terminal.require(check, "--check must be given: 'weir replay' has no other mode");
+    terminal.require(from.isBefore(to), "--from must be before --to");
+    terminal.require(
         Files.isDirectory(scratch),
         "--scratch must be an existing folder, but is '" + scratch + "'");
     PolicySet ofFile = file();
@@ -146,7 +143,7 @@ public final class ReplayCommand implements Callable<Integer> {
       print(report);
     }
     if (client != null && tally.calls() == 0) {
-      err("the range has no call of the client '" + client + "'");
+      terminal.warn("the range has no call of the client '" + client + "'");
     }
     if (tally.unexplained > 0) {
       return DIFFERS;
@@ -164,12 +161,9 @@ public final class ReplayCommand implements Callable<Integer> {
         return valid.policies();
       }
     } catch (IOException unreadable) {
-      throw new ParameterException(
-          spec.commandLine(), "--policies: " + PolicyFile.reason(unreadable));
+      throw terminal.wrong("--policies: " + PolicyFile.reason(unreadable));
     }
-    throw new ParameterException(
-        spec.commandLine(),
-        "--policies: "
+    throw terminal.wrong("--policies: "
             + file
             + " is wrong: 'weir policies check "
             + file
@@ -180,7 +174,7 @@ public final class ReplayCommand implements Callable<Integer> {
     List<PolicyEntry> entries = new ArrayList<>();
     String problem = new PublishedPolicies(weir.kafka()).readChanges(entries::add);
     if (problem != null) {
-      err("the newest policies are invalid: " + problem);
+      terminal.warn("the newest policies are invalid: " + problem);
     }
     return entries;
   }
@@ -206,7 +200,7 @@ public final class ReplayCommand implements Callable<Integer> {
 
   private void print(ReplayReport report) {
     ReplayTally tally = report.tally();
-    PrintWriter out = spec.commandLine().getOut();
+    PrintWriter out = terminal.out();
     out.printf(
         "decided again %s (%d allowed, %d denied)%n",
         PolicyText.count(tally.calls(), "call", "calls"),
@@ -251,7 +245,6 @@ public final class ReplayCommand implements Callable<Integer> {
     }
     report.unproven().forEach(reason -> out.println("UNPROVEN " + reason));
     out.printf("%d unexplained%n", tally.unexplained);
-    out.flush();
   }
 
   private void printJson(ReplayReport report) {
@@ -288,20 +281,6 @@ public final class ReplayCommand implements Callable<Integer> {
     }
     ArrayNode unproven = root.putArray("unproven");
     report.unproven().forEach(unproven::add);
-    PrintWriter out = spec.commandLine().getOut();
-    out.println(root);
-    out.flush();
-  }
-
-  private void err(String message) {
-    PrintWriter err = spec.commandLine().getErr();
-    err.println("weir: " + message);
-    err.flush();
-  }
-
-  private void require(boolean holds, String otherwise) {
-    if (!holds) {
-      throw new ParameterException(spec.commandLine(), otherwise);
-    }
+    terminal.out().println(root);
   }
 }

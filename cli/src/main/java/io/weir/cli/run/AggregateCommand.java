@@ -7,14 +7,13 @@ import io.weir.aggregator.report.LiveCache;
 import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.Stop;
+import io.weir.cli.console.Terminal;
 import io.weir.cli.console.WrongVariables;
 import io.weir.ingest.IngestConfig;
-import java.io.PrintWriter;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Runs one aggregator. */
 @Command(
@@ -30,9 +29,7 @@ public final class AggregateCommand implements Callable<Integer> {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandContext weir;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init")
-  private CommandSpec spec;
+  @Mixin private final Terminal terminal = new Terminal();
 
   @Override
   public Integer call() throws Exception {
@@ -58,9 +55,7 @@ public final class AggregateCommand implements Callable<Integer> {
     Stop<Aggregator> stop =
         Stop.start(() -> Aggregator.start(config, cache), started -> Stop.LIMIT);
     Aggregator aggregator = stop.resource();
-    PrintWriter out = spec.commandLine().getOut();
-    out.println("aggregator is up, reports on port " + aggregator.reportsPort());
-    out.flush();
+    terminal.out().println("aggregator is up, reports on port " + aggregator.reportsPort());
     throw new CommandFailedException(
         "the aggregator has stopped: " + stop.awaitFailure(aggregator::failure));
   }

@@ -7,6 +7,7 @@ import io.weir.access.AccessSettings;
 import io.weir.cli.console.Bars;
 import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
+import io.weir.cli.console.Terminal;
 import io.weir.cli.verify.LedgerListing;
 import io.weir.cli.verify.Verification;
 import io.weir.cli.verify.Verifier;
@@ -34,11 +35,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import me.tongfei.progressbar.ProgressBar;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Runs the whole pipeline for half a minute on temporary data. */
 @Command(
@@ -62,9 +61,7 @@ public final class DemoCommand implements Callable<Integer> {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandContext weir;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init")
-  private CommandSpec spec;
+  @Mixin private final Terminal terminal = new Terminal();
 
   @Option(
       names = "--json",
@@ -83,17 +80,15 @@ public final class DemoCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     if (seconds < 1 || seconds > 3_600) {
-      throw new ParameterException(
-          spec.commandLine(), "--seconds must be 1 to 3600, but is " + seconds);
+      throw terminal.wrong("--seconds must be 1 to 3600, but is " + seconds);
     }
-    PrintWriter out = json ? spec.commandLine().getErr() : spec.commandLine().getOut();
+    PrintWriter out = json ? terminal.err() : terminal.out();
     Map<String, String> environment = demoEnvironment();
     try (LocalWeir local =
         LocalWeir.start(
             environment,
             step -> {
               out.println("starting " + step);
-              out.flush();
             },
             stopping -> {})) {
       local.awaitReady();
@@ -186,7 +181,6 @@ public final class DemoCommand implements Callable<Integer> {
                 + ledger.allowed()
                 + " and "
                 + ledger.denied());
-    out.flush();
     if (json) {
       printJson(load, ledger, found);
     }
@@ -202,9 +196,7 @@ public final class DemoCommand implements Callable<Integer> {
     closing.put("ledger_allowed", ledger.allowed());
     closing.put("ledger_denied", ledger.denied());
     closing.put("verify_differences", found.differenceCount());
-    PrintWriter stdout = spec.commandLine().getOut();
-    stdout.println(JSON.writeValueAsString(closing));
-    stdout.flush();
+    terminal.out().println(JSON.writeValueAsString(closing));
   }
 
   private void sendCalls(DemoLoad load) throws InterruptedException {

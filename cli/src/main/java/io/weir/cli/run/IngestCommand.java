@@ -4,6 +4,7 @@ package io.weir.cli.run;
 import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.Stop;
+import io.weir.cli.console.Terminal;
 import io.weir.cli.console.WrongVariables;
 import io.weir.ingest.Ingest;
 import io.weir.ingest.IngestConfig;
@@ -11,9 +12,8 @@ import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Runs one ingest node. */
 @Command(
@@ -28,9 +28,7 @@ public final class IngestCommand implements Callable<Integer> {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandContext weir;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init")
-  private CommandSpec spec;
+  @Mixin private final Terminal terminal = new Terminal();
 
   @Override
   public Integer call() throws Exception {
@@ -47,10 +45,9 @@ public final class IngestCommand implements Callable<Integer> {
   private void announce(Ingest ingest) {
     try {
       ingest.awaitReady();
-      PrintWriter out = spec.commandLine().getOut();
+      PrintWriter out = terminal.out();
       ingest.grpcPort().ifPresent(port -> out.println("gRPC is served on port " + port));
       out.println("ingest is ready on port " + ingest.httpPort());
-      out.flush();
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }

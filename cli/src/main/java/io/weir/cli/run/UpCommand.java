@@ -4,12 +4,12 @@ package io.weir.cli.run;
 import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.Stop;
+import io.weir.cli.console.Terminal;
 import java.io.PrintWriter;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Runs all processes of Weir in one process until it is stopped. */
 @Command(
@@ -28,13 +28,11 @@ public final class UpCommand implements Callable<Integer> {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandContext weir;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init")
-  private CommandSpec spec;
+  @Mixin private final Terminal terminal = new Terminal();
 
   @Override
   public Integer call() throws Exception {
-    PrintWriter out = spec.commandLine().getOut();
+    PrintWriter out = terminal.out();
     Stop<LocalWeir> stop =
         Stop.start(
             () ->
@@ -56,13 +54,10 @@ public final class UpCommand implements Callable<Integer> {
     out.println("Redis      " + local.redis());
     out.println("usage page " + local.reportsUrl() + "/ (open it in a browser)");
     out.println("weir is ready");
-    out.flush();
     throw new CommandFailedException(stop.awaitFailure(local::failure));
   }
 
   private void print(String line) {
-    PrintWriter out = spec.commandLine().getOut();
-    out.println(line);
-    out.flush();
+    terminal.out().println(line);
   }
 }

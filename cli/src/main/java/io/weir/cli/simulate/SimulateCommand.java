@@ -3,10 +3,10 @@ package io.weir.cli.simulate;
 
 import io.weir.cli.console.Bars;
 import io.weir.cli.console.CommandContext;
+import io.weir.cli.console.Terminal;
 import io.weir.ingest.policy.PolicyFile;
 import io.weir.limits.policy.PolicySet;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -17,11 +17,9 @@ import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Compares algorithms, or tests policies, with generated or recorded traffic. */
 @Command(
@@ -63,9 +61,7 @@ public final class SimulateCommand implements Callable<Integer> {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandContext weir;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandSpec spec;
+  @Mixin private final Terminal terminal = new Terminal();
 
   @Option(
       names = "--algorithms",
@@ -148,54 +144,40 @@ public final class SimulateCommand implements Callable<Integer> {
     try {
       return policies == null ? compare() : tryPolicies(policies);
     } catch (IOException failed) {
-      err(failed.getClass().getSimpleName() + ": " + failed.getMessage());
+      terminal.warn(failed.getClass().getSimpleName() + ": " + failed.getMessage());
       return FAILED;
     }
   }
 
   private void check() {
-    require(limit >= 1 && limit <= 1_000_000, "--limit must be 1 to 1000000, but is " + limit);
-    require(windows >= 1 && windows <= 100_000, "--windows must be 1 to 100000, but is " + windows);
-    require(
+    terminal.require(
+        limit >= 1 && limit <= 1_000_000, "--limit must be 1 to 1000000, but is " + limit);
+    terminal.require(
+        windows >= 1 && windows <= 100_000, "--windows must be 1 to 100000, but is " + windows);
+    terminal.require(
         window.compareTo(Duration.ofSeconds(1)) >= 0
             && window.compareTo(MAX_WINDOW) <= 0
             && window.toNanosPart() == 0,
         "--window must be whole seconds from PT1S to PT24H, but is " + window);
-    require((from == null) == (to == null), "--from and --to must be given together");
+    terminal.require((from == null) == (to == null), "--from and --to must be given together");
     Path folder = html == null ? null : html.toAbsolutePath().getParent();
-    require(
+    terminal.require(
         folder == null || Files.isDirectory(folder),
         "the folder of --html must exist, but does not: " + html);
-    require(from == null || to == null || from.isBefore(to), "--from must be before --to");
-    require(
+    terminal.require(from == null || to == null || from.isBefore(to), "--from must be before --to");
+    terminal.require(
         (log == null ? 0 : 1) + (traffic == null ? 0 : 1) + (from == null ? 0 : 1) <= 1,
         "give only one of --traffic, --log, and --from with --to");
-    require(
+    terminal.require(
         policies == null || log != null || from != null,
         "--policies needs --log, or --from and --to");
-    require(
+    terminal.require(
         policies == null || html == null,
         "--html is for the comparison of algorithms, not for --policies");
-    require(
+    terminal.require(
         log != null || from != null || limit * windows * MOST_CALLS_PER_LIMIT <= MAX_MADE_CALLS,
         "--limit times --windows must be at most "
             + (long) (MAX_MADE_CALLS / MOST_CALLS_PER_LIMIT));
-  }
-
-  private void require(boolean holds, String otherwise) {
-    if (!holds) {
-      throw new ParameterException(spec.commandLine(), otherwise);
-    }
-  }
-
-  private PrintWriter out() {
-    return spec.commandLine().getOut();
-  }
-
-  private void err(String message) {
-    PrintWriter err = spec.commandLine().getErr();
-    err.println("weir: " + message);
-    err.flush();
   }
 
   /**
@@ -210,7 +192,7 @@ public final class SimulateCommand implements Callable<Integer> {
       List<SimulatedCall> made =
           shape().calls(limit, window.toSeconds() * MICROS_PER_SECOND, windows, seed);
       if (made.isEmpty()) {
-        err("this traffic has no call in so few windows: increase --windows");
+        terminal.warn("this traffic has no call in so few windows: increase --windows");
         return null;
       }
       return made;
@@ -220,7 +202,7 @@ public final class SimulateCommand implements Callable<Integer> {
       read = AccessLog.read(file, bar::stepTo);
     }
     if (read.unread() > 0) {
-      err(
+      terminal.warn(
           (read.unread() == 1
                   ? "1 line cannot be"
                   : String.format("%,d lines cannot be", read.unread()))
@@ -228,7 +210,7 @@ public final class SimulateCommand implements Callable<Integer> {
               + read.firstUnread());
     }
     if (read.calls().isEmpty()) {
-      err(file + " has no call in common or combined format");
+      terminal.warn(file + " has no call in common or combined format");
       return null;
     }
     return read.calls();
@@ -245,12 +227,12 @@ public final class SimulateCommand implements Callable<Integer> {
               (done, total) -> Bars.show(bar, "weir.calls.v1", done, total));
     }
     if (recorded.unread() > 0) {
-      err(
+      terminal.warn(
           (recorded.unread() == 1 ? "1 line is" : String.format("%,d lines are", recorded.unread()))
               + " skipped because they cannot be read");
     }
     if (recorded.calls().isEmpty()) {
-      err("no call was recorded from " + begin + " to " + end);
+      terminal.warn("no call was recorded from " + begin + " to " + end);
       return null;
     }
     return recorded.calls();
@@ -263,8 +245,7 @@ public final class SimulateCommand implements Callable<Integer> {
         return shape;
       }
     }
-    throw new ParameterException(
-        spec.commandLine(),
+    throw terminal.wrong(
         "--traffic must be one of steady, bursty, edge, on-off, poisson, but is '" + name + "'");
   }
 
@@ -277,7 +258,7 @@ public final class SimulateCommand implements Callable<Integer> {
     try {
       compared = SimulatedAlgorithm.ofNames(algorithms, limit, window);
     } catch (IllegalArgumentException wrong) {
-      throw new ParameterException(spec.commandLine(), "--algorithms: " + wrong.getMessage());
+      throw terminal.wrong("--algorithms: " + wrong.getMessage());
     }
     List<SimulatedCall> calls = calls();
     if (calls == null) {
@@ -289,11 +270,10 @@ public final class SimulateCommand implements Callable<Integer> {
       comparison =
           new AlgorithmComparison(compared, calls, limit, window, trafficShown(), bar::step);
     }
-    comparison.print(out());
+    comparison.print(terminal.out());
     if (html != null) {
       Files.writeString(html, comparison.page());
-      out().println(html + " has the charts");
-      out().flush();
+      terminal.out().println(html + " has the charts");
     }
     return 0;
   }
@@ -307,7 +287,7 @@ public final class SimulateCommand implements Callable<Integer> {
 
   private int tryPolicies(Path file) throws IOException {
     if (!(PolicyFile.read(file) instanceof PolicyFile.Content.Valid valid)) {
-      err(file + " is wrong: 'weir policies check " + file + "' prints the problems");
+      terminal.warn(file + " is wrong: 'weir policies check " + file + "' prints the problems");
       return FAILED;
     }
     PolicySet set = valid.policies();
@@ -322,7 +302,7 @@ public final class SimulateCommand implements Callable<Integer> {
           bar.step();
         }
       }
-      TrialTable.print(trial, calls, out());
+      TrialTable.print(trial, calls, terminal.out());
     }
     return 0;
   }

@@ -65,6 +65,5 @@ final class TrialTable {
         out.printf("and %,d more clients%n", limited.size() - SHOWN_CLIENTS);
       }
     }
-    out.flush();
   }
 }

@@ -5,13 +5,13 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.cli.console.Bars;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.StopRequest;
+import io.weir.cli.console.Terminal;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.settings.Settings.InvalidSettingException;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -23,11 +23,9 @@ import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Sends the ledger to Stripe as meter events. */
 @Command(
@@ -71,9 +69,7 @@ public final class StripeCommand implements Callable<Integer> {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private ExportCommand export;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init")
-  private CommandSpec spec;
+  @Mixin private final Terminal terminal = new Terminal();
 
   @Option(
       names = "--mapping",
@@ -164,7 +160,7 @@ public final class StripeCommand implements Callable<Integer> {
   public Integer call() {
     requireOptions();
     Path keptFile = kept == null ? state.resolveSibling(state.getFileName() + ".kept") : kept;
-    require(
+    terminal.require(
         rows == null || !rows.toAbsolutePath().equals(keptFile.toAbsolutePath()),
         "--rows must be another file than --kept, to which rows are appended: move it first");
     Mapping names = mapping();
@@ -195,7 +191,7 @@ public final class StripeCommand implements Callable<Integer> {
       } finally {
         print(running.counts().shown(dryRun) + (running.counts().kept() > 0 ? in(keptFile) : ""));
         if (!running.counts().warning().isEmpty()) {
-          error(running.counts().warning());
+          terminal.warn(running.counts().warning());
         }
       }
       return running.counts().kept() + running.counts().skipped() > 0 ? HAS_KEPT : 0;
@@ -209,18 +205,18 @@ public final class StripeCommand implements Callable<Integer> {
   }
 
   private void requireOptions() {
-    require(rate >= 1 && rate <= MAX_RATE, "--rate must be 1 to 1000, but is " + rate);
-    require(
+    terminal.require(rate >= 1 && rate <= MAX_RATE, "--rate must be 1 to 1000, but is " + rate);
+    terminal.require(
         parallel >= 1 && parallel <= MAX_PARALLEL,
         "--parallel must be 1 to 64, but is " + parallel);
-    require(
+    terminal.require(
         !retryFor.isNegative() && retryFor.compareTo(Duration.ofHours(1)) <= 0,
         "--retry-for must be PT0S to PT1H, but is " + retryFor);
-    require(rows != null || !resendUncertain, "--resend-uncertain needs --rows");
-    require(rows == null || !follow, "give --rows or --follow, not both");
+    terminal.require(rows != null || !resendUncertain, "--resend-uncertain needs --rows");
+    terminal.require(rows == null || !follow, "give --rows or --follow, not both");
     boolean isLoopback =
         url.getHost() != null && url.getHost().matches("localhost|127\\.[0-9.]+|\\[::1]");
-    require(
+    terminal.require(
         url.getHost() != null
             && ("https".equals(url.getScheme()) || ("http".equals(url.getScheme()) && isLoopback)),
         "--url must be an https address, since it receives the secret key, but is '" + url + "'");
@@ -271,9 +267,9 @@ public final class StripeCommand implements Callable<Integer> {
     try {
       return Mapping.parse(Files.readString(mapping));
     } catch (IOException unreadable) {
-      throw wrong("--mapping " + mapping + " cannot be read: " + unreadable);
+      throw terminal.wrong("--mapping " + mapping + " cannot be read: " + unreadable);
     } catch (Mapping.WrongMappingException wrong) {
-      throw wrong("--mapping " + mapping + ": " + wrong.getMessage());
+      throw terminal.wrong("--mapping " + mapping + ": " + wrong.getMessage());
     }
   }
 
@@ -294,15 +290,15 @@ public final class StripeCommand implements Callable<Integer> {
     public void kept(String reason, String detail, String place) {
       named++;
       if (named <= MAX_NAMED) {
-        error(place + ": " + reason + ": " + detail);
+        terminal.warn(place + ": " + reason + ": " + detail);
       } else if (named == MAX_NAMED + 1) {
-        error("further rows that cannot be sent are not printed");
+        terminal.warn("further rows that cannot be sent are not printed");
       }
     }
 
     @Override
     public void warn(String warning) {
-      error(warning);
+      terminal.warn(warning);
     }
 
     @Override
@@ -312,24 +308,6 @@ public final class StripeCommand implements Callable<Integer> {
   }
 
   private void print(String line) {
-    PrintWriter out = spec.commandLine().getOut();
-    out.println(line);
-    out.flush();
-  }
-
-  private void error(String line) {
-    PrintWriter err = spec.commandLine().getErr();
-    err.println("weir: " + line);
-    err.flush();
-  }
-
-  private void require(boolean holds, String otherwise) {
-    if (!holds) {
-      throw wrong(otherwise);
-    }
-  }
-
-  private ParameterException wrong(String message) {
-    return new ParameterException(spec.commandLine(), message);
+    terminal.out().println(line);
   }
 }

@@ -3,6 +3,7 @@ package io.weir.cli.topics;
 
 import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.StopRequest;
+import io.weir.cli.console.Terminal;
 import io.weir.cli.records.TopicReader;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
@@ -10,11 +11,9 @@ import java.io.PrintWriter;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Prints the ledger in a readable form. */
 @Command(
@@ -26,9 +25,7 @@ public final class LedgerCommand {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandContext weir;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init")
-  private CommandSpec spec;
+  @Mixin private final Terminal terminal = new Terminal();
 
   @Command(
       name = "tail",
@@ -65,11 +62,11 @@ public final class LedgerCommand {
       @Option(names = "--max", paramLabel = "N", description = "end after N rows")
           @Nullable Long max) {
     if (max != null && max < 1) {
-      throw wrong("--max must be at least 1, but is " + max);
+      throw terminal.wrong("--max must be at least 1, but is " + max);
     }
     KafkaConnection kafka = weir.kafka();
-    PrintWriter out = spec.commandLine().getOut();
-    PrintWriter err = spec.commandLine().getErr();
+    PrintWriter out = terminal.out();
+    PrintWriter err = terminal.err();
     try (TopicReader reader = new TopicReader(kafka, Topics.LEDGER);
         StopRequest stop = StopRequest.watch()) {
       LedgerLines lines = new LedgerLines(out, err, client, max == null ? Long.MAX_VALUE : max);
@@ -83,9 +80,5 @@ public final class LedgerCommand {
       }
       return lines.hasSkipped() ? CommandContext.FAILED : 0;
     }
-  }
-
-  private ParameterException wrong(String message) {
-    return new ParameterException(spec.commandLine(), message);
   }
 }

@@ -4,6 +4,7 @@ package io.weir.cli.topics;
 import io.weir.aggregator.AggregatorConfig;
 import io.weir.aggregator.topology.StreamsSettings;
 import io.weir.cli.console.CommandContext;
+import io.weir.cli.console.Terminal;
 import io.weir.limits.policy.NameList;
 import io.weir.topics.catalog.Copies;
 import io.weir.topics.catalog.SingleCopy;
@@ -19,12 +20,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Creates the topics, or compares a cluster's topics with the catalogue. */
 @Command(
@@ -36,9 +35,7 @@ public final class TopicsCommand {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandContext weir;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init")
-  private CommandSpec spec;
+  @Mixin private final Terminal terminal = new Terminal();
 
   @Command(
       name = "create",
@@ -58,12 +55,10 @@ public final class TopicsCommand {
                       + " number (the cluster's default)")
           @Nullable Short replicationFactor)
       throws TopicAdminException {
-    if (partitions < 1) {
-      throw wrong("--partitions must be at least 1, but is " + partitions);
-    }
+    terminal.require(partitions >= 1, "--partitions must be at least 1, but is " + partitions);
     boolean mayBeSingle = singleCopy() == SingleCopy.ALLOW;
     short copies = mayBeSingle ? 0 : copies(replicationFactor);
-    PrintWriter out = spec.commandLine().getOut();
+    PrintWriter out = terminal.out();
     List<String> lacking;
     try (TopicAdmin admin = connect()) {
       int present = admin.callsPartitions();
@@ -80,13 +75,12 @@ public final class TopicsCommand {
       lacking = mayBeSingle ? List.of() : admin.lackingCopies(Topics::contains);
     }
     lacking.forEach(out::println);
-    out.flush();
     return lacking.isEmpty() ? 0 : 1;
   }
 
   private short copies(@Nullable Short replicationFactor) {
     if (replicationFactor != null && replicationFactor < Copies.LEAST) {
-      throw wrong(
+      throw terminal.wrong(
           "--replication-factor must be at least "
               + Copies.LEAST
               + ", but is "
@@ -108,7 +102,7 @@ public final class TopicsCommand {
       description =
           "Compare the cluster's topics with the catalogue; exits with 1 on a difference.")
   int check() throws TopicAdminException {
-    PrintWriter out = spec.commandLine().getOut();
+    PrintWriter out = terminal.out();
     try (TopicAdmin admin = connect()) {
       List<String> differences = new ArrayList<>(admin.differences());
       String prefix =
@@ -125,7 +119,6 @@ public final class TopicsCommand {
       if (differences.isEmpty()) {
         out.printf("%d topics agree with the catalogue%n", Topics.all().size());
       }
-      out.flush();
       return differences.isEmpty() ? 0 : 1;
     }
   }
@@ -153,9 +146,5 @@ public final class TopicsCommand {
 
   private TopicAdmin connect() {
     return TopicAdmin.connect(weir.kafka());
-  }
-
-  private CommandLine.ParameterException wrong(String message) {
-    return new CommandLine.ParameterException(spec.commandLine(), message);
   }
 }

@@ -5,6 +5,7 @@ import io.weir.cli.console.Bars;
 import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.PolicyText;
+import io.weir.cli.console.Terminal;
 import io.weir.topics.catalog.Topics;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -19,11 +20,9 @@ import java.util.stream.Stream;
 import me.tongfei.progressbar.ProgressBar;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /**
  * Recounts the calls and compares the result with the ledger, the state topic and the quarantine.
@@ -77,9 +76,7 @@ public final class VerifyCommand implements Callable<Integer> {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandContext weir;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init")
-  private CommandSpec spec;
+  @Mixin private final Terminal terminal = new Terminal();
 
   @Option(
       names = "--from",
@@ -123,23 +120,17 @@ public final class VerifyCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    if (!from.isBefore(to)) {
-      throw wrong("--from must be before --to");
-    }
-    if (timeout.isNegative()) {
-      throw wrong("--wait must not be negative, but is " + timeout);
-    }
-    if (!Files.isDirectory(scratch)) {
-      throw wrong("--scratch must be an existing folder, but is '" + scratch + "'");
-    }
+    terminal.require(from.isBefore(to), "--from must be before --to");
+    terminal.require(!timeout.isNegative(), "--wait must not be negative, but is " + timeout);
+    terminal.require(
+        Files.isDirectory(scratch),
+        "--scratch must be an existing folder, but is '" + scratch + "'");
     Duration window = weir.duration("WEIR_WINDOW", Duration.ofMinutes(15));
     noteWindows(window);
     Verification found = verify(new Verifier(settings(window)));
-    print(spec.commandLine().getOut(), found);
+    print(terminal.out(), found);
     if (client != null && found.calls() == 0) {
-      PrintWriter err = spec.commandLine().getErr();
-      err.printf("weir: the range has no call of the client '%s'%n", client);
-      err.flush();
+      terminal.err().printf("weir: the range has no call of the client '%s'%n", client);
     }
     return status(found);
   }
@@ -151,16 +142,16 @@ public final class VerifyCommand implements Callable<Integer> {
   private void noteWindows(Duration window) {
     Instant first = startAtOrAfter(from, window);
     Instant last = startAtOrAfter(to, window);
-    if (!first.isBefore(last)) {
-      throw wrong("no window of " + window + " (WEIR_WINDOW) starts from --from to --to");
-    }
+    terminal.require(
+        first.isBefore(last),
+        "no window of " + window + " (WEIR_WINDOW) starts from --from to --to");
     if (!first.equals(from) || !last.equals(to)) {
-      PrintWriter err = spec.commandLine().getErr();
-      err.printf(
-          "weir: --from and --to are not both starts of windows of %s (WEIR_WINDOW); verifying the"
-              + " windows from %s to %s%n",
-          window, first, last);
-      err.flush();
+      terminal
+          .err()
+          .printf(
+              "weir: --from and --to are not both starts of windows of %s (WEIR_WINDOW); verifying the"
+                  + " windows from %s to %s%n",
+              window, first, last);
     }
   }
 
@@ -226,10 +217,5 @@ public final class VerifyCommand implements Callable<Integer> {
         found.unproven().isEmpty()
             ? "the range is closed and complete"
             : "the range is not closed and complete");
-    out.flush();
-  }
-
-  private ParameterException wrong(String message) {
-    return new ParameterException(spec.commandLine(), message);
   }
 }
