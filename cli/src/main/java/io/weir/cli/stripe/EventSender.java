@@ -100,14 +100,14 @@ final class EventSender implements AutoCloseable {
 
   private void noteBroken(Collection<MeterEvent> events, Map<MeterEvent, Stripe.Answer> answers)
       throws ExportFailedException {
-    List<MeterEvent> sent = new ArrayList<>();
-    List<MeterEvent> unsent = new ArrayList<>();
+    List<String> sent = new ArrayList<>();
+    List<String> unsent = new ArrayList<>();
     for (MeterEvent event : events) {
       Stripe.Answer answer = answers.get(event);
       if (answer instanceof Stripe.Accepted) {
-        sent.add(event);
+        sent.add(event.identifier());
       } else if (!(answer instanceof Stripe.NoAnswer none && none.mayHave())) {
-        unsent.add(event);
+        unsent.add(event.identifier());
       }
     }
     state.broken(sent, unsent);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.stripe;
 
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -38,22 +40,18 @@ final class ExportState implements AutoCloseable {
   static final Duration MEMORY = Duration.ofDays(75);
 
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final TypeReference<Map<String, Long>> TIMES = new TypeReference<>() {};
+  private static final TypeReference<Map<String, RowJudge.Reason>> REASONS =
+      new TypeReference<>() {};
+  private static final TypeReference<Map<Integer, Set<String>>> IDS = new TypeReference<>() {};
 
   private final StateFile file;
 
-  // the keys are partitions or record ids, as in the file
+  /** The positions and rows of all batches. */
+  private final Rows rows = new Rows();
 
-  private final Map<String, Long> next = new HashMap<>();
-  private final Map<String, Long> closed = new HashMap<>();
-
-  /** The FINAL rows after the newest CLOSE row of a partition, with the end of their window. */
-  private final Map<String, Map<String, Long>> finals = new HashMap<>();
-
-  /** The ADJUSTMENT rows, with the end of their window. */
-  private final Map<String, Long> adjustments = new HashMap<>();
-
-  /** The rows that were kept and sent later, with the end of their window. */
-  private final Map<String, Long> resent = new HashMap<>();
+  /** The positions and rows of the current batch. */
+  private Rows changes = new Rows();
 
   /**
    * Time of the first try of each event that Stripe may or may not have. An entry stays while its
@@ -79,25 +77,64 @@ final class ExportState implements AutoCloseable {
   /** Those of these events that are in no earlier batch. */
   private final Set<String> fresh = new HashSet<>();
 
-  private ObjectNode changes = JSON.createObjectNode();
   private @Nullable String cluster;
 
   /** Id of the topic to which the offsets belong; null in a file without it. */
   private @Nullable String topicId;
 
-  /** Partitions of a recreated topic whose first CLOSE row has not been read. */
-  private final Set<String> unjoined = new HashSet<>();
-
   /**
-   * Ids of the exported FINAL rows that a recreated topic must have before its first CLOSE row, by
-   * partition. Only for partitions in which no CLOSE row was read.
+   * The partitions of a recreated topic whose first CLOSE row has not been read. If a partition had
+   * no CLOSE row before, its value has the ids of the exported FINAL rows that were not read again.
    */
-  private final Map<String, Set<String>> awaited = new HashMap<>();
+  private final Map<Integer, Set<String>> unjoined = new HashMap<>();
 
   /** Number of partitions of that topic; 0 while the topic is unknown. */
   private int partitions;
 
   private @Nullable Instant since;
+
+  /** Positions and rows, by partition or record id: the member {@code end} of a line. */
+  private static final class Rows {
+    /** The offset after the last one that was read. */
+    @JsonProperty private Map<Integer, Long> next = new HashMap<>();
+
+    /** The end of the last closed window. */
+    @JsonProperty private Map<Integer, Long> closed = new HashMap<>();
+
+    /** The FINAL rows after the newest CLOSE row, with the end of their window. */
+    @JsonProperty private Map<Integer, Map<String, Long>> finals = new HashMap<>();
+
+    /** The ADJUSTMENT rows, with the end of their window. */
+    @JsonProperty private Map<String, Long> adjustments = new HashMap<>();
+
+    /** The rows that were kept and sent later, with the end of their window. */
+    @JsonProperty private Map<String, Long> resent = new HashMap<>();
+
+    /** Events that Stripe may or may not have, with the time of the first try. */
+    @JsonProperty private Map<String, Long> uncertain = new HashMap<>();
+
+    long closedThrough(int partition) {
+      return closed.getOrDefault(partition, Long.MIN_VALUE);
+    }
+
+    Map<String, Long> finals(int partition) {
+      return finals.computeIfAbsent(partition, none -> new HashMap<>());
+    }
+
+    void add(Rows more) {
+      next.putAll(more.next);
+      closed.putAll(more.closed);
+      adjustments.putAll(more.adjustments);
+      resent.putAll(more.resent);
+      more.finals.forEach((partition, ids) -> finals(partition).putAll(ids));
+      forgetClosed();
+    }
+
+    void forgetClosed() {
+      finals.forEach(
+          (partition, ids) -> ids.values().removeIf(end -> end <= closedThrough(partition)));
+    }
+  }
 
   private ExportState(StateFile file) {
     this.file = file;
@@ -122,7 +159,9 @@ final class ExportState implements AutoCloseable {
         throw file.damaged(null);
       }
       state.require(cluster, since);
-      state.forgetOld(now);
+      long oldest = now.minus(MEMORY).toEpochMilli();
+      state.rows.adjustments.values().removeIf(end -> end < oldest);
+      state.rows.resent.values().removeIf(end -> end < oldest);
       file.replace(state.snapshot());
       return state;
     } catch (IOException failed) {
@@ -162,9 +201,7 @@ final class ExportState implements AutoCloseable {
 
   /** Returns the offset after the last one read, by partition. */
   Map<Integer, Long> next() {
-    Map<Integer, Long> offsets = new HashMap<>();
-    next.forEach((partition, offset) -> offsets.put(Integer.valueOf(partition), offset));
-    return offsets;
+    return Map.copyOf(rows.next);
   }
 
   /**
@@ -193,32 +230,33 @@ final class ExportState implements AutoCloseable {
 
   /** Records a row of the topic; returns false if it was read before. */
   boolean take(UsageRow row) {
-    String partition = Integer.toString(row.inputPartition());
     long end = row.window().endEpochMillis();
     if (row.type() == UsageRow.Type.ADJUSTMENT) {
-      object(changes, "adjustments").put(row.recordId(), end);
-      return adjustments.putIfAbsent(row.recordId(), end) == null;
+      changes.adjustments.put(row.recordId(), end);
+      return rows.adjustments.putIfAbsent(row.recordId(), end) == null;
     }
-    if (end <= closed.getOrDefault(partition, Long.MIN_VALUE)) {
+    int partition = row.inputPartition();
+    if (end <= rows.closedThrough(partition)) {
       return false;
     }
-    object(object(changes, "finals"), partition).put(row.recordId(), end);
-    awaited.getOrDefault(partition, new HashSet<>()).remove(row.recordId());
-    return finals
-            .computeIfAbsent(partition, none -> new HashMap<>())
-            .putIfAbsent(row.recordId(), end)
-        == null;
+    changes.finals(partition).put(row.recordId(), end);
+    readAgain(partition, Set.of(row.recordId()));
+    return rows.finals(partition).putIfAbsent(row.recordId(), end) == null;
   }
 
-  /** Records a row that was kept before; returns false if it was sent since then. */
-  boolean takeKept(UsageRow row) {
-    return !resent.containsKey(row.recordId());
+  private void readAgain(int partition, Set<String> recordIds) {
+    unjoined.getOrDefault(partition, new HashSet<>()).removeAll(recordIds);
+  }
+
+  /** Returns whether a row that was kept before was sent since then. */
+  boolean isResent(UsageRow row) {
+    return rows.resent.containsKey(row.recordId());
   }
 
   /** Records that a row that was kept before is sent. */
   void sentKept(UsageRow row) {
-    object(changes, "resent").put(row.recordId(), row.window().endEpochMillis());
-    resent.put(row.recordId(), row.window().endEpochMillis());
+    changes.resent.put(row.recordId(), row.window().endEpochMillis());
+    rows.resent.put(row.recordId(), row.window().endEpochMillis());
   }
 
   /**
@@ -228,13 +266,14 @@ final class ExportState implements AutoCloseable {
    * precede it again.
    */
   @Nullable String gapBefore(CloseRow row) {
-    String partition = Integer.toString(row.inputPartition());
-    Long through = closed.get(partition);
-    if (through == null) {
-      int missing = awaited.getOrDefault(partition, Set.of()).size();
-      return missing == 0 ? null : "but %d exported rows do not precede it".formatted(missing);
+    Set<String> missing = unjoined.get(row.inputPartition());
+    Long through = rows.closed.get(row.inputPartition());
+    if (missing == null || through == null) {
+      return missing == null || missing.isEmpty()
+          ? null
+          : "but %d exported rows do not precede it".formatted(missing.size());
     }
-    return unjoined.contains(partition) && row.closedThroughEpochMillis() > through
+    return row.closedThroughEpochMillis() > through
         ? "but rows were exported only up to " + Instant.ofEpochMilli(through)
         : null;
   }
@@ -247,36 +286,24 @@ final class ExportState implements AutoCloseable {
 
   /** Records a CLOSE row. */
   void close(CloseRow row) {
-    String partition = Integer.toString(row.inputPartition());
+    int partition = row.inputPartition();
     unjoined.remove(partition);
-    awaited.remove(partition);
-    long through = closed.merge(partition, row.closedThroughEpochMillis(), Math::max);
-    object(changes, "closed").put(partition, through);
-    forgetClosed();
-  }
-
-  private void forgetClosed() {
-    finals.forEach(
-        (partition, ids) -> {
-          long through = closed.getOrDefault(partition, Long.MIN_VALUE);
-          ids.values().removeIf(end -> end <= through);
-        });
+    long through = rows.closed.merge(partition, row.closedThroughEpochMillis(), Math::max);
+    changes.closed.put(partition, through);
+    rows.forgetClosed();
   }
 
   /** Records that all rows before an offset are read. */
   void read(int partition, long nextOffset) {
-    next.put(Integer.toString(partition), nextOffset);
-    object(changes, "next").put(Integer.toString(partition), nextOffset);
+    rows.next.put(partition, nextOffset);
+    changes.next.put(partition, nextOffset);
   }
 
   /** Begins a batch: from now on the events of these rows may be sent. */
   void begin(Collection<String> recordIds, Instant now) throws ExportFailedException {
-    ObjectNode line = JSON.createObjectNode();
-    ObjectNode begin = line.putObject("begin");
-    for (String recordId : recordIds) {
-      begin.put(recordId, pending.getOrDefault(recordId, now.toEpochMilli()));
-    }
-    append(line);
+    Map<String, Long> tried = new HashMap<>();
+    recordIds.forEach(id -> tried.put(id, pending.getOrDefault(id, now.toEpochMilli())));
+    append(line("begin", tried));
   }
 
   /** Returns whether Stripe is known to have a row's event, though its batch did not end. */
@@ -299,12 +326,11 @@ final class ExportState implements AutoCloseable {
   }
 
   /** Records that rows are about to be kept. */
-  void keep(Map<ExportedRow, RowJudge.Keep> rows) throws ExportFailedException {
-    if (!rows.isEmpty()) {
-      ObjectNode line = JSON.createObjectNode();
-      ObjectNode keep = line.putObject("keep");
-      rows.forEach((row, why) -> keep.put(row.row().recordId(), why.reason().name()));
-      append(line);
+  void keep(Map<ExportedRow, RowJudge.Keep> toKeep) throws ExportFailedException {
+    if (!toKeep.isEmpty()) {
+      Map<String, RowJudge.Reason> reasons = new HashMap<>();
+      toKeep.forEach((row, why) -> reasons.put(row.row().recordId(), why.reason()));
+      append(line("keep", reasons));
     }
   }
 
@@ -316,13 +342,13 @@ final class ExportState implements AutoCloseable {
   /** Records that it is unknown after this batch whether Stripe has a row's event. */
   void uncertain(String recordId) {
     Instant at = Objects.requireNonNull(firstTried(recordId), "not begun");
-    object(changes, "uncertain").put(recordId, at.toEpochMilli());
+    changes.uncertain.put(recordId, at.toEpochMilli());
   }
 
   /** Ends the batch: its rows are completed. */
   void commit() throws ExportFailedException {
     append(line("end", changes));
-    changes = JSON.createObjectNode();
+    changes = new Rows();
     try {
       if (file.isLarge()) {
         file.replace(snapshot());
@@ -338,12 +364,8 @@ final class ExportState implements AutoCloseable {
    * @param sent ids of the events that Stripe has
    * @param unsent ids of the events that Stripe cannot have because of this batch
    */
-  void broken(Collection<MeterEvent> sent, Collection<MeterEvent> unsent)
-      throws ExportFailedException {
-    ObjectNode broken = JSON.createObjectNode();
-    broken.set("sent", JSON.valueToTree(sent.stream().map(MeterEvent::identifier).toList()));
-    broken.set("unsent", JSON.valueToTree(unsent.stream().map(MeterEvent::identifier).toList()));
-    append(line("broken", broken));
+  void broken(Collection<String> sent, Collection<String> unsent) throws ExportFailedException {
+    append(line("broken", Map.of("sent", sent, "unsent", unsent)));
   }
 
   private void append(ObjectNode line) throws ExportFailedException {
@@ -363,15 +385,13 @@ final class ExportState implements AutoCloseable {
     if (line.has("topic")) {
       String id = line.path("topic").asText();
       if (topicId != null && !topicId.equals(id)) {
-        next.replaceAll((partition, offset) -> 0L);
-        unjoined.addAll(closed.keySet());
-        finals.forEach((partition, ids) -> await(partition, ids.keySet()));
+        readFromTheBeginning();
       }
       topicId = id;
       partitions = line.path("partitions").asInt();
     }
     if (line.has("begin")) {
-      Map<String, Long> events = longs(line.path("begin"));
+      Map<String, Long> events = JSON.convertValue(line.get("begin"), TIMES);
       begun.clear();
       begun.addAll(events.keySet());
       fresh.clear();
@@ -380,11 +400,10 @@ final class ExportState implements AutoCloseable {
       pending.putAll(events);
     }
     if (line.has("keep")) {
+      Map<String, RowJudge.Reason> reasons = JSON.convertValue(line.get("keep"), REASONS);
       keeping.clear();
-      for (Map.Entry<String, JsonNode> row : line.path("keep").properties()) {
-        keeping.add(row.getKey());
-        kept.put(row.getKey(), RowJudge.Reason.valueOf(row.getValue().asText()));
-      }
+      keeping.addAll(reasons.keySet());
+      kept.putAll(reasons);
     }
     line.path("broken").path("sent").forEach(id -> sent.add(id.asText()));
     for (JsonNode id : line.path("broken").path("unsent")) {
@@ -393,57 +412,31 @@ final class ExportState implements AutoCloseable {
       }
     }
     if (line.has("end")) {
-      end(line.path("end"));
+      end(JSON.convertValue(line.get("end"), Rows.class));
     }
-    line.path("unjoined").forEach(partition -> unjoined.add(partition.asText()));
-    for (Map.Entry<String, JsonNode> of : line.path("awaited").properties()) {
-      Set<String> ids = awaited.computeIfAbsent(of.getKey(), none -> new HashSet<>());
-      of.getValue().forEach(id -> ids.add(id.asText()));
-    }
-  }
-
-  private void await(String partition, Set<String> recordIds) {
-    if (!closed.containsKey(partition)) {
-      awaited.put(partition, new HashSet<>(recordIds));
+    line.path("unjoined")
+        .forEach(partition -> unjoined.putIfAbsent(partition.asInt(), new HashSet<>()));
+    if (line.has("awaited")) {
+      unjoined.putAll(JSON.convertValue(line.get("awaited"), IDS));
     }
   }
 
-  private void end(JsonNode end) {
+  private void readFromTheBeginning() {
+    rows.next.replaceAll((partition, offset) -> 0L);
+    rows.finals.forEach((partition, ids) -> unjoined.put(partition, new HashSet<>(ids.keySet())));
+    rows.closed.keySet().forEach(partition -> unjoined.put(partition, new HashSet<>()));
+  }
+
+  private void end(Rows batch) {
     pending.keySet().removeAll(begun);
     sent.removeAll(begun);
     begun.clear();
     kept.keySet().removeAll(keeping);
     keeping.clear();
-    pending.putAll(longs(end.path("uncertain")));
-    next.putAll(longs(end.path("next")));
-    Map<String, Long> boundaries = longs(end.path("closed"));
-    unjoined.removeAll(boundaries.keySet());
-    awaited.keySet().removeAll(boundaries.keySet());
-    closed.putAll(boundaries);
-    adjustments.putAll(longs(end.path("adjustments")));
-    resent.putAll(longs(end.path("resent")));
-    for (Map.Entry<String, JsonNode> of : end.path("finals").properties()) {
-      Map<String, Long> ids = longs(of.getValue());
-      finals.computeIfAbsent(of.getKey(), none -> new HashMap<>()).putAll(ids);
-      awaited.getOrDefault(of.getKey(), new HashSet<>()).removeAll(ids.keySet());
-    }
-    forgetClosed();
-  }
-
-  private static Map<String, Long> longs(JsonNode object) {
-    Map<String, Long> longs = new HashMap<>();
-    object.properties().forEach(each -> longs.put(each.getKey(), each.getValue().asLong()));
-    return longs;
-  }
-
-  private static ObjectNode object(ObjectNode parent, String member) {
-    return parent.get(member) instanceof ObjectNode object ? object : parent.putObject(member);
-  }
-
-  private void forgetOld(Instant now) {
-    long oldest = now.minus(MEMORY).toEpochMilli();
-    adjustments.values().removeIf(end -> end < oldest);
-    resent.values().removeIf(end -> end < oldest);
+    pending.putAll(batch.uncertain);
+    unjoined.keySet().removeAll(batch.closed.keySet());
+    batch.finals.forEach((partition, ids) -> readAgain(partition, ids.keySet()));
+    rows.add(batch);
   }
 
   /** Returns fewer lines with the same content as all lines so far. */
@@ -453,25 +446,21 @@ final class ExportState implements AutoCloseable {
     if (topicId != null) {
       head.put("topic", topicId).put("partitions", partitions);
     }
-    ObjectNode end = JSON.createObjectNode();
-    Map.of("next", next, "closed", closed, "adjustments", adjustments, "resent", resent)
-        .forEach((member, longs) -> end.set(member, JSON.valueToTree(longs)));
-    end.set("finals", JSON.valueToTree(finals));
     return Stream.of(
             head,
-            line("end", end),
-            line("begin", JSON.valueToTree(pending)),
-            line("broken", JSON.createObjectNode().set("sent", JSON.valueToTree(sent))),
-            line("keep", JSON.valueToTree(kept)),
-            line("unjoined", JSON.valueToTree(unjoined.stream().map(Integer::valueOf).toList())),
-            line("awaited", JSON.valueToTree(awaited)))
+            line("end", rows),
+            line("begin", pending),
+            line("broken", Map.of("sent", sent)),
+            line("keep", kept),
+            line("unjoined", unjoined.keySet()),
+            line("awaited", unjoined))
         .map(line -> line + "\n")
         .collect(Collectors.joining());
   }
 
-  private static ObjectNode line(String member, JsonNode value) {
+  private static ObjectNode line(String member, Object value) {
     ObjectNode line = JSON.createObjectNode();
-    line.set(member, value);
+    line.set(member, JSON.valueToTree(value));
     return line;
   }
 

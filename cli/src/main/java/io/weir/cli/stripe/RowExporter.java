@@ -197,7 +197,7 @@ final class RowExporter {
     Batch batch = new Batch(true);
     for (KeptRows.Line line : lines) {
       if (line.row().row() instanceof UsageRow row) {
-        if (!state.takeKept(row)) {
+        if (state.isResent(row)) {
           batch.add(line.row(), REPEATED);
         } else if (line.isUncertain() && !resendsUncertain && !state.isSent(row.recordId())) {
           batch.add(line.row(), new RowJudge.Keep(RowJudge.Reason.UNCERTAIN, line.detail()));
