@@ -42,6 +42,7 @@ final class VerifyIT {
   private final Map<String, String> environment = new HashMap<>();
   private Instant from = Instant.ofEpochMilli(topics.start);
   private Instant to = Instant.ofEpochMilli(topics.window().endEpochMillis());
+  private boolean isWritten;
 
   @BeforeAll
   static void create() throws Exception {
@@ -56,8 +57,6 @@ final class VerifyIT {
 
   @Test
   void goodTopics_areEqualAndProven() throws Exception {
-    topics.writeComplete(kafka.bootstrapServers());
-
     String said = assertExit(0);
 
     assertTrue(said.contains("recounted 3 calls (2 allowed, 1 denied) in 1 window;"), said);
@@ -68,7 +67,6 @@ final class VerifyIT {
   @Test
   void ledgerRowTwice_isFound_butNotAfterAReset() throws Exception {
     topics.ledger.addAll(List.copyOf(topics.ledger));
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers("ledger P:2 is record", "again, which is at offset 0");
     assertExit(0, "--after-reset");
@@ -77,7 +75,6 @@ final class VerifyIT {
   @Test
   void ledgerRowTwiceWithOtherContent_isFound_alsoAfterAReset() throws Exception {
     topics.ledger.add(topics.row(topics.first));
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers("with different content");
     assertTrue(assertExit(1, "--after-reset").contains("with different content"));
@@ -87,7 +84,6 @@ final class VerifyIT {
   @Test
   void rowErasedThoughItsCallsAreHeld_isFound() throws Exception {
     topics.tombstones.add(topics.states.get(0));
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers("ledger says revision 1", "state topic says nothing");
   }
@@ -95,14 +91,14 @@ final class VerifyIT {
   /** The first line says a period, the other lines another or none. */
   @Test
   void billingPeriodOfTheFirstLine_isNoDifference() throws Exception {
-    writeBilled(topics.ownPeriod(), topics.ownPeriod());
+    prepareBilled(topics.ownPeriod(), topics.ownPeriod());
 
     assertExit(0);
   }
 
   @Test
   void billingPeriodOfUtc_whereTheLinesSayAnother_isFound() throws Exception {
-    writeBilled(null, null);
+    prepareBilled(null, null);
 
     assertDiffers(
         "CLIENT calls -: recount says billing period " + topics.ownPeriod().name() + " (",
@@ -115,7 +111,7 @@ final class VerifyIT {
     BillingPeriod longer =
         BillingPeriod.own(
             own.name(), own.timeZone(), own.startEpochMillis(), own.endEpochMillis() + 1);
-    writeBilled(longer, longer);
+    prepareBilled(longer, longer);
 
     assertDiffers(
         "recount says billing period " + topics.ownPeriod().name() + " (",
@@ -124,7 +120,7 @@ final class VerifyIT {
 
   @Test
   void billingPeriodInTheStateTopicAlone_isFound() throws Exception {
-    writeBilled(topics.ownPeriod(), null);
+    prepareBilled(topics.ownPeriod(), null);
 
     assertDiffers("; state topic says the month of UTC");
   }
@@ -133,7 +129,6 @@ final class VerifyIT {
   void billingMonthThatIsNotTheWindows_isFound() throws Exception {
     BillingPeriod month = BillingPeriod.utcMonth("2001-01");
     topics.ledger.set(0, WrittenTopics.inPeriod((UsageRow) topics.ledger.get(0), month));
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers("recount says billing period the month of UTC; ledger says 2001-01");
   }
@@ -148,7 +143,6 @@ final class VerifyIT {
     topics.states.set(
         0, topics.state(2, topics.first, topics.denied, topics.own, topics.settlement, late));
     topics.counters = new long[] {8, 5, 1, 2};
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers(
         " has the billing period " + topics.ownPeriod().name() + " (",
@@ -172,14 +166,13 @@ final class VerifyIT {
     topics.ledger.add(topics.close(1, topics.first.quantity()));
     topics.states.add(WrittenTopics.inPeriod(topics.state(1, topics.first), wrong));
     topics.counters = new long[] {1, 1, 0, 0};
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers(
         "ledger P:0 has a billing period of more than 32 days: 2001-01-15 (",
         "ledger P:0 has a billing period that does not start with its first date");
   }
 
-  private void writeBilled(@Nullable BillingPeriod ofRow, @Nullable BillingPeriod ofState)
+  private void prepareBilled(@Nullable BillingPeriod ofRow, @Nullable BillingPeriod ofState)
       throws Exception {
     BilledIn own = WrittenTopics.calendar().at(topics.first.decidedAtEpochMillis());
     BilledIn other =
@@ -194,12 +187,11 @@ final class VerifyIT {
     topics.ledger.add(topics.close(1, 5));
     topics.states.add(WrittenTopics.inPeriod(topics.state(1, counted), ofState));
     topics.counters = new long[] {4, 3, 1, 0};
-    topics.writeComplete(kafka.bootstrapServers());
   }
 
   @Test
   void othersBesideTheFirstEndpoints_areNoDifference() throws Exception {
-    writeOthers(List.of("other"), 24, List.of("y", "z"));
+    prepareOthers(List.of("other"), 24, List.of("y", "z"));
 
     String said = assertExit(0);
 
@@ -208,14 +200,14 @@ final class VerifyIT {
 
   @Test
   void othersWithAnotherSum_areFound() throws Exception {
-    writeOthers(List.of("other"), 23, List.of("y", "z"));
+    prepareOthers(List.of("other"), 23, List.of("y", "z"));
 
     assertDiffers("CLIENT calls (others): recount says quantity 24", "ledger says quantity 23");
   }
 
   @Test
   void endpointAmongOthers_thatShouldHaveARow_isFound() throws Exception {
-    writeOthers(List.of(), 28, List.of("other", "y", "z"));
+    prepareOthers(List.of(), 28, List.of("other", "y", "z"));
 
     assertDiffers(
         "CLIENT calls (others): ledger has a row of others and 1 endpoints",
@@ -224,7 +216,7 @@ final class VerifyIT {
 
   @Test
   void endpointWithARow_thatShouldBeAmongOthers_isFound() throws Exception {
-    writeOthers(List.of("z"), 12, List.of("other", "y"));
+    prepareOthers(List.of("z"), 12, List.of("other", "y"));
 
     assertDiffers("CLIENT calls z: has its own row, but was first counted after others had");
   }
@@ -234,7 +226,7 @@ final class VerifyIT {
     CallEvent own = topics.call("own2", "other", 64);
     topics.batch(own);
     topics.counters = new long[] {8, 5, 1, 2};
-    writeOthers(List.of("other"), 24 + 64, List.of("y", "z"));
+    prepareOthers(List.of("other"), 24 + 64, List.of("y", "z"));
 
     assertDiffers(
         "CLIENT calls other: recount says quantity 68",
@@ -242,14 +234,15 @@ final class VerifyIT {
   }
 
   /**
-   * Writes calls of the endpoints other, y and z, of 4, 8 and 16 units, where two endpoints may
+   * Prepares calls of the endpoints other, y and z, of 4, 8 and 16 units, where two endpoints may
    * have rows of their own: one is that of the topics.
    *
    * @param own which of them have rows of their own
    * @param ofOthers quantity of the row of others
    * @param beyond which of them are counted in it
    */
-  private void writeOthers(List<String> own, long ofOthers, List<String> beyond) throws Exception {
+  private void prepareOthers(List<String> own, long ofOthers, List<String> beyond)
+      throws Exception {
     Map<String, CallEvent> calls = new LinkedHashMap<>();
     calls.put("other", topics.call("o", "other", 4));
     calls.put("y", topics.call("y", "y", 8));
@@ -286,7 +279,6 @@ final class VerifyIT {
     topics.counters[0] += 3;
     topics.counters[1] += 3;
     topics.others = new long[] {beyond.size(), 2};
-    topics.writeComplete(kafka.bootstrapServers());
   }
 
   @Test
@@ -295,7 +287,6 @@ final class VerifyIT {
     topics.ledger.set(1, topics.close(1, 5));
     topics.states.set(0, topics.state(1, topics.first, topics.denied, topics.settlement));
     topics.counters = new long[] {7, 3, 2, 2};
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers("CLIENT calls -: recount says quantity 7", "ledger says quantity 5");
   }
@@ -307,7 +298,6 @@ final class VerifyIT {
     topics.ledger.set(1, topics.close(1, 9));
     topics.states.set(0, topics.state(1, counted));
     topics.counters = new long[] {7, 5, 0, 2};
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers(
         "CLIENT calls -: recount says quantity 7, allowed 2", "ledger says quantity 9, allowed 3");
@@ -333,7 +323,6 @@ final class VerifyIT {
     topics.ledger.set(1, topics.close(1, 0));
     topics.states.set(0, topics.state(1, counted));
     topics.counters = new long[] {8, 5, 1, 2};
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers(
         "calls P:4 line 1 settles the call " + refused.id() + " of CLIENT, which was never counted",
@@ -346,7 +335,6 @@ final class VerifyIT {
     topics.batch(topics.damaged.settledAt(new CallSettlement(1, topics.now)));
     topics.quarantine(topics.calls.get(4), 1);
     topics.counters = new long[] {8, 4, 1, 3};
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertExit(0);
   }
@@ -359,7 +347,6 @@ final class VerifyIT {
       topics.quarantine(topics.calls.get(4), line);
     }
     topics.counters = new long[] {10, 4, 1, 5};
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertExit(0);
   }
@@ -369,7 +356,6 @@ final class VerifyIT {
     topics.batch(settlesOwn(3));
     topics.quarantine(topics.calls.get(4), 1);
     topics.counters = new long[] {8, 4, 1, 3};
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers("recount says quantity");
   }
@@ -383,7 +369,6 @@ final class VerifyIT {
     writeSettlementOfNoCall(14, 5);
     topics.quarantine(topics.calls.get(4), 1);
     topics.counters = new long[] {9, 5, 1, 3};
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertExit(0);
   }
@@ -392,7 +377,6 @@ final class VerifyIT {
   void settlementThatNamesNoCall_thatWasCounted_isFound() throws Exception {
     writeSettlementOfNoCall(15, 6);
     topics.counters = new long[] {9, 6, 1, 2};
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers(
         "calls P:4 line 1 is refused (the settlement does not name the line of its call)");
@@ -412,7 +396,6 @@ final class VerifyIT {
   @Test
   void refusedBatchThatIsNotInTheQuarantine_isFound() throws Exception {
     topics.quarantine.remove(0);
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers("calls P:2 is refused (it has 1 lines, not 7), but is not in the quarantine");
   }
@@ -420,7 +403,6 @@ final class VerifyIT {
   @Test
   void refusedLineThatIsNotInTheQuarantine_isFound() throws Exception {
     topics.quarantine.remove(1);
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers("calls P:3 line 1 is refused (decided in the future)");
   }
@@ -429,7 +411,6 @@ final class VerifyIT {
   void quarantinedLine_validOrListedTwice_isFound() throws Exception {
     topics.quarantine(topics.calls.get(0), 2);
     topics.quarantine(topics.calls.get(3), 1);
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers(
         "calls P:0 line 2 is in the quarantine, but has no fault",
@@ -442,7 +423,6 @@ final class VerifyIT {
     if (value != null) {
       value[0] = '[';
     }
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers("calls P:3 line 1 is in the quarantine with other bytes");
   }
@@ -450,7 +430,6 @@ final class VerifyIT {
   @Test
   void stateThatDisagrees_isFound() throws Exception {
     topics.states.set(0, topics.state(1, topics.first));
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers("ledger says revision 1, quantity 7", "state topic says revision 1, quantity 3");
   }
@@ -458,7 +437,6 @@ final class VerifyIT {
   @Test
   void stateThatIsMissing_isFound() throws Exception {
     topics.states.clear();
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers("state topic says nothing");
   }
@@ -466,7 +444,6 @@ final class VerifyIT {
   @Test
   void countersThatDisagree_areFound() throws Exception {
     topics.counters = new long[] {7, 5, 0, 2};
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers("partition P through offset 4: recount says received 7, counted 4, duplicate 1");
   }
@@ -475,7 +452,6 @@ final class VerifyIT {
   void journalWentBack_otherLineAtAUsedPosition_isFound() throws Exception {
     topics.batchAt(0, topics.call("other", false, 100, true));
     topics.counters = new long[] {8, 4, 2, 2};
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers(
         "calls P:4 line 1 differs from the line in record 0 at the same position: node n",
@@ -488,7 +464,6 @@ final class VerifyIT {
     topics.batchAt(1, topics.denied, topics.own, topics.own, topics.settlement);
     topics.batchAt(0, topics.first);
     topics.counters = new long[] {12, 4, 6, 2};
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertExit(0);
   }
@@ -511,7 +486,6 @@ final class VerifyIT {
             9,
             true,
             System.currentTimeMillis()));
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertExit(0);
   }
@@ -520,7 +494,6 @@ final class VerifyIT {
   void impossibleLedgerRow_isFound() throws Exception {
     UsageCount nothing = topics.count();
     topics.ledger.add(topics.row(3, nothing, 8));
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers(
         "ledger P:2 is revision 3",
@@ -531,7 +504,6 @@ final class VerifyIT {
   @Test
   void closeWithOtherTotals_andFinalBelowIt_areFound() throws Exception {
     topics.ledger.add(0, topics.ledger.remove(1));
-    topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers(
         "ledger P:0 closes 1 rows of quantity 7", "ledger P:1 is a FINAL after the CLOSE");
@@ -541,7 +513,6 @@ final class VerifyIT {
   void rangeThatIsNotClosed_isUnproven() throws Exception {
     topics.ledger.clear();
     topics.states.clear();
-    topics.writeComplete(kafka.bootstrapServers());
 
     String said = assertExit(3);
 
@@ -553,7 +524,6 @@ final class VerifyIT {
 
   @Test
   void rangeEndingAfterTheLastClose_isUnproven() throws Exception {
-    topics.writeComplete(kafka.bootstrapServers());
     to = to.plusMillis(1);
 
     String said = assertExit(3);
@@ -567,6 +537,7 @@ final class VerifyIT {
   void rangeEndingInTheFuture_isOneReason_unlessANodeIsSilent() throws Exception {
     topics.promise(System.currentTimeMillis());
     topics.write(kafka.bootstrapServers());
+    isWritten = true;
     to = Instant.now().plusSeconds(3_600);
 
     List<String> said = unproven(assertExit(3));
@@ -578,6 +549,7 @@ final class VerifyIT {
   @Test
   void rangeEndingInTheFuture_alsoNamesASilentNode() throws Exception {
     topics.write(kafka.bootstrapServers());
+    isWritten = true;
     to = Instant.now().plusSeconds(3_600);
 
     List<String> said = unproven(assertExit(3));
@@ -593,6 +565,7 @@ final class VerifyIT {
   @Test
   void aggregatorBehind_isUnproven() throws Exception {
     topics.writeComplete(kafka.bootstrapServers());
+    isWritten = true;
     WrittenTopics more = new WrittenTopics(partition, PARTITIONS);
     more.ledger.clear();
     more.states.clear();
@@ -614,7 +587,6 @@ final class VerifyIT {
     topics.ledger.set(0, topics.row(counted));
     topics.states.set(0, topics.state(1, counted));
     topics.counters = new long[] {8, 4, 2, 2};
-    topics.writeComplete(kafka.bootstrapServers());
 
     String said = assertExit(3);
 
@@ -625,6 +597,7 @@ final class VerifyIT {
   @Test
   void nodeWhoseLowWatermarkIsBehindTheRange_isUnproven() throws Exception {
     topics.write(kafka.bootstrapServers());
+    isWritten = true;
 
     assertTrue(assertExit(3).contains("the node may still hold calls"));
   }
@@ -655,7 +628,6 @@ final class VerifyIT {
   /** Once, each record of the state and each row of the ledger was a difference. */
   @Test
   void windowDifferentFromThatOfTheData_isReportedInOneSentence() throws Exception {
-    topics.writeComplete(kafka.bootstrapServers());
     environment.put("WEIR_WINDOW", "PT1S");
 
     String said = assertExit(2);
@@ -667,7 +639,6 @@ final class VerifyIT {
 
   @Test
   void rangeNotOfWholeWindows_isRoundedAndReported() throws Exception {
-    topics.writeComplete(kafka.bootstrapServers());
     Instant first = from;
     from = from.minusMillis(1);
 
@@ -677,7 +648,7 @@ final class VerifyIT {
   }
 
   @Test
-  void rangeInWhichNoWindowStarts_isRefused() {
+  void rangeInWhichNoWindowStarts_isRefused() throws Exception {
     from = from.plusMillis(1);
     to = from.plusMillis(1);
 
@@ -686,7 +657,7 @@ final class VerifyIT {
     assertTrue(said.contains("no window of PT"), said);
   }
 
-  private void assertDiffers(String... parts) {
+  private void assertDiffers(String... parts) throws Exception {
     String said = assertExit(1);
     for (String part : parts) {
       assertTrue(
@@ -705,7 +676,12 @@ final class VerifyIT {
     assertTrue(said.contains("the range has no call of the client '" + nobody + "'"), said);
   }
 
-  private String assertExit(int status, String... options) {
+  /** Verifies the topics. The first call in a test writes them, unless the test has done so. */
+  private String assertExit(int status, String... options) throws Exception {
+    if (!isWritten) {
+      topics.writeComplete(kafka.bootstrapServers());
+      isWritten = true;
+    }
     List<String> arguments =
         new ArrayList<>(
             List.of(
