@@ -176,14 +176,7 @@ final class CallReplay implements AutoCloseable {
             }
           }
         });
-    return new ReplayReport.Difference(
-        Row.shown(finding.place()),
-        finding.at(),
-        names[0],
-        names[1],
-        finding.what(),
-        finding.recorded(),
-        finding.again());
+    return new ReplayReport.Difference(finding, names[0], names[1]);
   }
 
   /** Receives each call of a batch. */

@@ -10,7 +10,8 @@ import java.util.Comparator;
  * @param place position of the call's record; see {@link Row#place}
  * @param epochMillis when the call was decided
  * @param bucket hash of the bucket's key; 0 if the difference does not concern a bucket
- * @param what the member that differs
+ * @param what what differs: {@code verdict}, {@code state}, {@code version}, {@code epoch}, {@code
+ *     policies}, {@code repeated denial}
  * @param recorded the recorded decision
  * @param again the decision of the replay
  */

@@ -163,7 +163,8 @@ public final class ReplayCommand implements Callable<Integer> {
     } catch (IOException unreadable) {
       throw terminal.wrong("--policies: " + PolicyFile.reason(unreadable));
     }
-    throw terminal.wrong("--policies: "
+    throw terminal.wrong(
+        "--policies: "
             + file
             + " is wrong: 'weir policies check "
             + file
@@ -232,13 +233,13 @@ public final class ReplayCommand implements Callable<Integer> {
     for (ReplayReport.Difference each : report.differences()) {
       out.printf(
           "UNEXPLAINED %s %s client %s%s %s: recorded %s; decided again: %s%n",
-          each.place(),
-          each.at(),
+          Row.shown(each.finding().place()),
+          each.finding().at(),
           each.client(),
           each.bucket().isEmpty() ? "" : " bucket " + each.bucket(),
-          each.what(),
-          each.recorded(),
-          each.again());
+          each.finding().what(),
+          each.finding().recorded(),
+          each.finding().again());
     }
     if (tally.unexplained > report.differences().size()) {
       out.printf("UNEXPLAINED and %d more%n", tally.unexplained - report.differences().size());
@@ -271,13 +272,13 @@ public final class ReplayCommand implements Callable<Integer> {
     for (ReplayReport.Difference each : report.differences()) {
       differences
           .addObject()
-          .put("place", each.place())
-          .put("decided_at", each.at().toString())
+          .put("place", Row.shown(each.finding().place()))
+          .put("decided_at", each.finding().at().toString())
           .put("client", each.client())
           .put("bucket", each.bucket())
-          .put("what", each.what())
-          .put("recorded", each.recorded())
-          .put("decided_again", each.again());
+          .put("what", each.finding().what())
+          .put("recorded", each.finding().recorded())
+          .put("decided_again", each.finding().again());
     }
     ArrayNode unproven = root.putArray("unproven");
     report.unproven().forEach(unproven::add);

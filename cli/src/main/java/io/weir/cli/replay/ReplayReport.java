@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
-import java.time.Instant;
 import java.util.List;
 
 /**
@@ -14,26 +13,13 @@ import java.util.List;
 record ReplayReport(ReplayTally tally, List<Difference> differences, List<String> unproven) {
 
   /**
-   * A difference without a known cause. Immutable.
+   * A difference without a known cause, with names from its record. Immutable.
    *
-   * @param place {@code partition@offset:line}
-   * @param at when the call was decided
-   * @param client the client of the call
+   * @param client the client of the call; empty if Kafka no longer has the record
    * @param bucket the key of the bucket; empty if the difference does not concern a bucket, or the
    *     record does not have the bucket
-   * @param what what differs: {@code verdict}, {@code state}, {@code version}, {@code epoch},
-   *     {@code policies}, {@code repeated denial}
-   * @param recorded the recorded decision
-   * @param again the decision of the replay
    */
-  record Difference(
-      String place,
-      Instant at,
-      String client,
-      String bucket,
-      String what,
-      String recorded,
-      String again) {}
+  record Difference(Finding finding, String client, String bucket) {}
 
   ReplayReport {
     differences = List.copyOf(differences);

@@ -26,13 +26,8 @@ final class LedgerRows {
   private static final long DAY_MILLIS = 86_400_000;
 
   private final long nowEpochMillis = System.currentTimeMillis();
+  private final VerifyData data;
   private final Range range;
-  private final boolean mayRepeat;
-  private final Scratch scratch;
-  private final Accounts accounts;
-  private final Adjustments adjustments;
-  private final Closes closes;
-  private final Differences differences;
   private final Map<Integer, Part> parts = new HashMap<>();
   private long repeatedRows;
 
@@ -76,7 +71,7 @@ final class LedgerRows {
     /** Reports a fault of the row, given as the end of a sentence. */
     void report(String fault) {
       if (isInRange) {
-        differences.add(where + " " + fault);
+        data.differences.add(where + " " + fault);
       }
     }
   }
@@ -85,28 +80,10 @@ final class LedgerRows {
     return "ledger " + record.partition() + ":" + record.offset();
   }
 
-  /**
-   * Creates an empty instance.
-   *
-   * @param range only faults in rows of these windows are reported
-   * @param mayRepeat whether a row may occur again with the same content, as after a reset of the
-   *     aggregator
-   */
-  LedgerRows(
-      Range range,
-      boolean mayRepeat,
-      Scratch scratch,
-      Accounts accounts,
-      Adjustments adjustments,
-      Closes closes,
-      Differences differences) {
-    this.range = range;
-    this.mayRepeat = mayRepeat;
-    this.scratch = scratch;
-    this.accounts = accounts;
-    this.adjustments = adjustments;
-    this.closes = closes;
-    this.differences = differences;
+  /** Creates an empty instance. Only faults in rows of the range are reported. */
+  LedgerRows(VerifyData data) {
+    this.data = data;
+    this.range = data.range;
   }
 
   /** Adds the next record of a partition. */
@@ -135,7 +112,7 @@ final class LedgerRows {
         close(place, close);
       }
     } catch (MalformedRecordException notARow) {
-      differences.add(where(record) + " is not a ledger row: " + notARow.getMessage());
+      data.differences.add(where(record) + " is not a ledger row: " + notARow.getMessage());
     }
   }
 
@@ -185,7 +162,7 @@ final class LedgerRows {
         && row.window().endEpochMillis() <= part.closedThroughEpochMillis) {
       place.report("is a FINAL after the CLOSE of its window");
     }
-    WindowAccount account = accounts.of(slot);
+    WindowAccount account = data.accounts.of(slot);
     String previous =
         row.revision() == 1 ? null : UsageRow.recordId(row.key(), row.window(), row.revision() - 1);
     if (row.revision() != account.billedRevision + 1
@@ -210,7 +187,7 @@ final class LedgerRows {
       account.billedFinal.add(row.count());
       account.closedAtEpochMillis = place.record.timestamp();
     } else {
-      adjustments.change(
+      data.adjustments.change(
           new Adjustments.Id(slot, row.count().lastOffset(), reason),
           both -> {
             both.billed.add(row.count());
@@ -284,14 +261,15 @@ final class LedgerRows {
     Map<Long, Pending> unclosed = part.pending.headMap(boundary);
     for (Pending other : unclosed.values()) {
       if (place.isInRange || other.isInRange) {
-        differences.add(other.where + " has a closed_through_ms without a CLOSE row");
+        data.differences.add(other.where + " has a closed_through_ms without a CLOSE row");
       }
     }
     unclosed.clear();
     for (Pending later : part.pending.values()) {
       if (later.firstEndEpochMillis <= boundary) {
         if (place.isInRange || later.isInRange) {
-          differences.add(later.where + " has a closed_through_ms after the CLOSE of its window");
+          data.differences.add(
+              later.where + " has a closed_through_ms after the CLOSE of its window");
         }
         later.firstEndEpochMillis = Long.MAX_VALUE;
       }
@@ -316,7 +294,7 @@ final class LedgerRows {
     }
     confirm(place, part, close);
     if (place.isInRange) {
-      closes.add(place.record, part.closedThroughEpochMillis, boundary, close.complete());
+      data.closes.add(place.record, part.closedThroughEpochMillis, boundary, close.complete());
     }
     if (boundary <= part.closedThroughEpochMillis) {
       place.report("closes windows that were closed before");
@@ -331,11 +309,11 @@ final class LedgerRows {
    * reported unless identical repetitions are permitted.
    */
   private boolean isRepeated(Place place, byte[] key, LedgerRow row) {
-    byte[] known = scratch.get(key);
+    byte[] known = data.scratch.get(key);
     CRC32C content = new CRC32C();
     content.update(LedgerRowCodec.encode(row.emittedAt(0)));
     if (known == null) {
-      scratch.put(
+      data.scratch.put(
           key,
           ByteBuffer.allocate(2 * Long.BYTES)
               .putLong(content.getValue())
@@ -346,7 +324,7 @@ final class LedgerRows {
     ByteBuffer first = ByteBuffer.wrap(known);
     boolean isSame = first.getLong() == content.getValue();
     repeatedRows += place.isInRange ? 1 : 0;
-    if (!isSame || !mayRepeat) {
+    if (!isSame || !data.mayRepeat) {
       place.report(
           "is record %s again, which is at offset %d%s"
               .formatted(

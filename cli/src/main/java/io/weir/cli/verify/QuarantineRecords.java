@@ -18,7 +18,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class QuarantineRecords {
   private static final int MAX_PART_BYTES = 2 * 1024 * 1024;
-  private static final Pattern SOURCE = Pattern.compile("weir\\.calls\\.v1-(\\d{1,6})-(\\d{1,18})");
   private static final Pattern LINE = Pattern.compile("\\d{1,9}");
   private static final Pattern PART = Pattern.compile("(\\d{1,4})/\\d{1,4}");
 
@@ -56,23 +55,20 @@ final class QuarantineRecords {
     heldFrom.computeIfPresent(
         record.partition(), (partition, from) -> Math.min(from, record.timestamp()));
     String where = "quarantine " + record.partition() + ":" + record.offset();
-    Matcher source = SOURCE.matcher(header(record, "weir-source"));
+    String source = header(record, "weir-source");
+    LinePlace refused = LinePlace.ofSource(source);
     String line = header(record, "weir-line");
     Matcher part = PART.matcher(header(record, "weir-part"));
     byte[] value = record.value();
-    if (!source.matches() || (!line.isEmpty() && !LINE.matcher(line).matches()) || value == null) {
+    if (refused == null || (!line.isEmpty() && !LINE.matcher(line).matches()) || value == null) {
       differences.add(where + " does not identify the refused record or line");
       return;
     }
-    LinePlace place =
-        new LinePlace(
-            Integer.parseInt(source.group(1)),
-            Long.parseLong(source.group(2)),
-            line.isEmpty() ? 0 : Integer.parseInt(line));
+    LinePlace place = line.isEmpty() ? refused : refused.line(Integer.parseInt(line));
     byte[] key = key(place, part.matches() ? Integer.parseInt(part.group(1)) : 1);
     if (scratch.get(key) != null && !mayRepeat) {
       differences.add(
-          where + " is a repetition: " + source.group() + (line.isEmpty() ? "" : " line " + line));
+          where + " is a repetition: " + source + (line.isEmpty() ? "" : " line " + line));
     }
     scratch.put(key, checksum(value, 0, value.length));
   }

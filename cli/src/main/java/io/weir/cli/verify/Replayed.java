@@ -3,7 +3,6 @@ package io.weir.cli.verify;
 
 import io.weir.cli.records.CallBatch;
 import io.weir.cli.records.UnreadableException;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +16,6 @@ import org.jspecify.annotations.Nullable;
  *     replayed
  */
 record Replayed(int partition, long offset, int firstLine) {
-  private static final Pattern PLACE = Pattern.compile("(\\d{1,6})@(\\d{1,15})");
   private static final Pattern LINE = Pattern.compile("[1-9]\\d{0,8}");
 
   /** Reads the headers; returns null if the record is not a replay. */
@@ -27,15 +25,13 @@ record Replayed(int partition, long offset, int firstLine) {
     if (of == null) {
       return null;
     }
-    Matcher place = PLACE.matcher(of);
+    LinePlace place = LinePlace.ofHeader(of);
     String line = CallBatch.text(record, "replay_line");
-    if (!place.matches() || (line != null && !LINE.matcher(line).matches())) {
+    if (place == null || (line != null && !LINE.matcher(line).matches())) {
       throw new UnreadableException("headers replay_of, replay_line are malformed");
     }
     return new Replayed(
-        Integer.parseInt(place.group(1)),
-        Long.parseLong(place.group(2)),
-        line == null ? 0 : Integer.parseInt(line));
+        place.partition(), place.offset(), line == null ? 0 : Integer.parseInt(line));
   }
 
   /**

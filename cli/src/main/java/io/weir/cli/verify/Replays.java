@@ -17,8 +17,6 @@ import org.jspecify.annotations.Nullable;
  * thread-safe.
  */
 final class Replays {
-  private static final Pattern PLACE = Pattern.compile("(\\d{1,6})@(\\d{1,15})");
-  private static final Pattern SOURCE = Pattern.compile("weir\\.calls\\.v1-(\\d{1,6})-(\\d{1,18})");
   private static final Pattern RANGE = Pattern.compile("(\\d{1,9})(?:-(\\d{1,9}))?");
   private static final String WHOLE = "record";
 
@@ -57,11 +55,11 @@ final class Replays {
 
   /** Adds such a marker. */
   void addMarker(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
-    Matcher place = PLACE.matcher(String.valueOf(CallBatch.text(record, "weir-replayed")));
-    Matcher source = SOURCE.matcher(String.valueOf(CallBatch.text(record, "weir-source")));
+    LinePlace refused = LinePlace.ofHeader(CallBatch.text(record, "weir-replayed"));
+    LinePlace source = LinePlace.ofSource(CallBatch.text(record, "weir-source"));
     byte[] value = record.value();
     String lines = value == null ? "" : new String(value, StandardCharsets.UTF_8);
-    if (!place.matches() || !source.matches()) {
+    if (refused == null || source == null) {
       differences.add(
           "quarantine %d:%d does not identify the replayed record"
               .formatted(record.partition(), record.offset()));
@@ -69,19 +67,17 @@ final class Replays {
     }
     byte[] by =
         ByteBuffer.allocate(Integer.BYTES + Long.BYTES)
-            .putInt(Integer.parseInt(source.group(1)))
-            .putLong(Long.parseLong(source.group(2)))
+            .putInt(source.partition())
+            .putLong(source.offset())
             .array();
-    int partition = Integer.parseInt(place.group(1));
-    long offset = Long.parseLong(place.group(2));
     if (lines.equals(WHOLE)) {
-      putMarker(new LinePlace(partition, offset, 0), by);
+      putMarker(refused, by);
     }
     for (Matcher range = RANGE.matcher(lines); range.find(); ) {
       int first = Integer.parseInt(range.group(1));
       int last = range.group(2) == null ? first : Integer.parseInt(range.group(2));
       for (int line = first; line <= last; line++) {
-        putMarker(new LinePlace(partition, offset, line), by);
+        putMarker(refused.line(line), by);
       }
     }
   }

@@ -38,9 +38,8 @@ final class VerifyData implements AutoCloseable {
     this.closes = new Closes(scratch, differences);
     this.quarantine = new QuarantineRecords(scratch, mayRepeat, differences);
     this.replays = new Replays(scratch, differences);
-    this.ledger =
-        new LedgerRows(range, mayRepeat, scratch, accounts, adjustments, closes, differences);
     this.state = new StateFigures(range, accounts, differences);
+    this.ledger = new LedgerRows(this);
   }
 
   @Override

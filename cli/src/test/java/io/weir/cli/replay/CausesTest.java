@@ -176,16 +176,7 @@ final class CausesTest {
       return new ReplayReport(
           tally,
           tally.findings().stream()
-              .map(
-                  finding ->
-                      new ReplayReport.Difference(
-                          Row.shown(finding.place()),
-                          finding.at(),
-                          "",
-                          "",
-                          finding.what(),
-                          finding.recorded(),
-                          finding.again()))
+              .map(finding -> new ReplayReport.Difference(finding, "", ""))
               .toList(),
           List.of());
     }
@@ -324,6 +315,6 @@ final class CausesTest {
     ReplayReport report = replay(calls);
 
     assertEquals(
-        List.of(what), report.differences().stream().map(ReplayReport.Difference::what).toList());
+        List.of(what), report.differences().stream().map(each -> each.finding().what()).toList());
   }
 }
