@@ -68,26 +68,6 @@ public final class CheckGate {
   private final BatchDecider batches;
 
   /**
-   * Creates a gate without leases.
-   *
-   * @param policies returns the policies in force; called once per call; may return a different
-   *     object each time
-   * @param local decides while the cache is unavailable, for policies with failure mode {@code
-   *     local}
-   * @param newIds returns a new id for a call without an id
-   * @param registry receives the metrics of the gate
-   */
-  public CheckGate(
-      Supplier<PolicyMatcher> policies,
-      DecisionCache cache,
-      LocalDecider local,
-      CallLog log,
-      Supplier<String> newIds,
-      MeterRegistry registry) {
-    this(policies, cache, local, log, newIds, null, registry);
-  }
-
-  /**
    * Creates a gate.
    *
    * @param policies returns the policies in force; called once per call; may return a different

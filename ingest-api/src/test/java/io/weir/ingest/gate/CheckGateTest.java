@@ -91,6 +91,7 @@ final class CheckGateTest {
         new LocalDecider(nodes, this::nowMicros),
         log,
         () -> "made",
+        null,
         new SimpleMeterRegistry());
   }
 
@@ -174,6 +175,7 @@ final class CheckGateTest {
               threads.add(Thread.currentThread().getName());
               return "made";
             },
+            null,
             new SimpleMeterRegistry());
 
     var unused = gate.submit(call(3), Duration.ofMillis(20), null).join();
@@ -654,6 +656,7 @@ final class CheckGateTest {
             new LocalDecider(1, this::nowMicros),
             log,
             () -> "made",
+            null,
             new SimpleMeterRegistry());
     log.nowEpochMillis = Instant.parse("2026-11-14T18:14:59.500Z").toEpochMilli();
 
@@ -683,6 +686,7 @@ final class CheckGateTest {
             new LocalDecider(1, this::nowMicros),
             log,
             () -> "made",
+            null,
             new SimpleMeterRegistry());
 
     CheckOutcome.Decided first = check(gate, 3);

@@ -61,6 +61,7 @@ final class KeyedCallTest {
           new LocalDecider(1, () -> NOW * 1_000),
           log,
           () -> "made",
+          null,
           registry);
 
   private static PolicyMatcher matcher(long version, Map<String, List<ApiKey>> keys) {

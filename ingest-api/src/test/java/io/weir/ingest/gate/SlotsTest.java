@@ -54,6 +54,7 @@ final class SlotsTest {
           new LocalDecider(2, this::nowMicros),
           log,
           () -> "made-" + made++,
+          null,
           registry);
 
   private long nowMicros() {

@@ -82,6 +82,7 @@ final class FewThreadsNode implements AutoCloseable {
                     new LocalDecider(1, () -> 1),
                     log,
                     () -> "own-" + ids.incrementAndGet(),
+                    null,
                     registry),
                 new Settler(new NothingFound(), log, settlement -> null, registry),
                 cache,

@@ -48,6 +48,7 @@ final class HeldNode implements AutoCloseable {
                     new LocalDecider(1, () -> 1),
                     calls,
                     () -> "id",
+                    null,
                     new SimpleMeterRegistry()),
                 new Settler(
                     new NothingFound(), calls, settlement -> null, new SimpleMeterRegistry()),
