@@ -22,12 +22,11 @@ import io.weir.aggregator.topology.StoppedPartitions;
 import io.weir.aggregator.topology.StreamsSettings;
 import io.weir.aggregator.topology.WrittenRows;
 import io.weir.limits.ZoneData;
+import io.weir.topics.process.ResourceStack;
 import java.io.IOException;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.Optional;
 import java.util.Properties;
 import org.apache.kafka.streams.CloseOptions;
@@ -65,7 +64,7 @@ public final class Aggregator implements AutoCloseable {
   private final Instances instances;
   private final TableFollower follower;
   private final ReportServer reports;
-  private final Deque<AutoCloseable> parts;
+  private final ResourceStack resources;
 
   private Aggregator(
       KafkaStreams meterCore,
@@ -74,14 +73,14 @@ public final class Aggregator implements AutoCloseable {
       Instances instances,
       TableFollower follower,
       ReportServer reports,
-      Deque<AutoCloseable> parts) {
+      ResourceStack resources) {
     this.meterCore = meterCore;
     this.failures = failures;
     this.rebalances = rebalances;
     this.instances = instances;
     this.follower = follower;
     this.reports = reports;
-    this.parts = parts;
+    this.resources = resources;
   }
 
   /**
@@ -103,26 +102,25 @@ public final class Aggregator implements AutoCloseable {
    */
   public static Aggregator start(AggregatorConfig config, LiveCache cache)
       throws AggregatorStartException {
-    Deque<AutoCloseable> parts = new ArrayDeque<>();
+    ResourceStack resources = new ResourceStack();
     try {
-      return start(config, cache, parts);
+      return start(config, cache, resources);
     } catch (TableException | StreamsException refused) {
-      close(parts);
+      closeAll(resources);
       throw new AggregatorStartException(String.valueOf(refused.getMessage()), refused);
     } catch (AggregatorStartException | RuntimeException refused) {
-      close(parts);
+      closeAll(resources);
       throw refused;
     }
   }
 
-  private static Aggregator start(
-      AggregatorConfig config, LiveCache cache, Deque<AutoCloseable> parts)
+  private static Aggregator start(AggregatorConfig config, LiveCache cache, ResourceStack resources)
       throws AggregatorStartException {
     TopicCheck.Found topics = TopicCheck.check(config);
-    AggregatorMetrics metrics = new AggregatorMetrics();
-    parts.push(metrics);
-    TableStore store = TableStore.open(config.dataFolder().resolve("usage"), topics.stateTopicId());
-    parts.push(store);
+    AggregatorMetrics metrics = resources.push(new AggregatorMetrics());
+    TableStore store =
+        resources.push(
+            TableStore.open(config.dataFolder().resolve("usage"), topics.stateTopicId()));
     StreamsSettings settings =
         new StreamsSettings(
             config.kafka(),
@@ -135,8 +133,7 @@ public final class Aggregator implements AutoCloseable {
             config.standbys(),
             config.singleCopy());
     NameCheck.requireUnique(settings);
-    ReportServer reports = listen(config, Clock.systemUTC(), metrics.registry());
-    parts.push(reports);
+    ReportServer reports = resources.push(listen(config, Clock.systemUTC(), metrics.registry()));
     String self = config.advertisedReports().orElse("127.0.0.1:" + reports.port());
     WrittenRows written = new WrittenRows(metrics.registry());
     StoppedPartitions stopped = new StoppedPartitions(config.quarantineRecords());
@@ -157,22 +154,20 @@ public final class Aggregator implements AutoCloseable {
     meterCore.setUncaughtExceptionHandler(failures);
     ProgressSignal signal = new ProgressSignal();
     Optional<Rankings> rankings = rankings(config, store, metrics.registry());
+    // the reports API uses the follower until it is closed
     TableFollower follower =
-        TableFollower.start(
-            store,
-            config.kafka(),
-            instances::here,
-            signal::signal,
-            rankings.<TableObserver>map(observer -> observer).orElse(TableObserver.NONE),
-            topics.tombstonesKept(),
-            metrics.registry());
-    // parts are closed in reverse order: the Streams application, the reports API, the table's
-    // follower
-    parts.remove(reports);
-    parts.push(follower);
-    parts.push(reports);
-    parts.push(() -> meterCore.close(CloseOptions.timeout(CLOSE_TIMEOUT)));
-    parts.push(metrics.bind(meterCore));
+        resources.pushBelow(
+            reports,
+            TableFollower.start(
+                store,
+                config.kafka(),
+                instances::here,
+                signal::signal,
+                rankings.<TableObserver>map(observer -> observer).orElse(TableObserver.NONE),
+                topics.tombstonesKept(),
+                metrics.registry()));
+    resources.push(() -> meterCore.close(CloseOptions.timeout(CLOSE_TIMEOUT)));
+    resources.push(metrics.bind(meterCore));
     meterCore.start();
     awaitTable(follower, signal);
     reports.serve(
@@ -194,7 +189,7 @@ public final class Aggregator implements AutoCloseable {
         cache);
     LOG.info("aggregator started instance={} reports={}", config.instance(), self);
     ZoneData.warning(ZoneData.version(), Instant.now()).ifPresent(LOG::warn);
-    return new Aggregator(meterCore, failures, rebalances, instances, follower, reports, parts);
+    return new Aggregator(meterCore, failures, rebalances, instances, follower, reports, resources);
   }
 
   private static Optional<Rankings> rankings(
@@ -294,17 +289,10 @@ public final class Aggregator implements AutoCloseable {
   @Override
   public void close() {
     reports.drain();
-    close(parts);
+    closeAll(resources);
   }
 
-  private static void close(Deque<AutoCloseable> parts) {
-    while (!parts.isEmpty()) {
-      AutoCloseable part = parts.pop();
-      try {
-        part.close();
-      } catch (Exception failed) {
-        LOG.error("failed to close a component", failed);
-      }
-    }
+  private static void closeAll(ResourceStack resources) {
+    resources.closeAll(failed -> LOG.error("failed to close a component", failed));
   }
 }
