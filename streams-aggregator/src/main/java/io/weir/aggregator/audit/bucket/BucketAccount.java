@@ -18,7 +18,9 @@ final class BucketAccount {
 
   private final EpochAccounts epochs;
   private final TimeToFull timeToFull;
-  private final CorrectionCycle corrections;
+  private final CorrectionCycle corrections = new CorrectionCycle();
+
+  /** The limit in force for the bucket. */
   private BucketLimit limit;
 
   /** Time of the newest known charge, including charges without the cache. */
@@ -31,38 +33,37 @@ final class BucketAccount {
       BucketLimit limit,
       long chargedAtMicros,
       long totalTokens,
-      EpochAccounts epochs,
-      TimeToFull timeToFull,
-      CorrectionCycle corrections) {
+      EpochAccount first,
+      TimeToFull timeToFull) {
     this.limit = limit;
     this.chargedAtMicros = chargedAtMicros;
     this.totalTokens = totalTokens;
-    this.epochs = epochs;
+    this.epochs = new EpochAccounts(first);
     this.timeToFull = timeToFull;
-    this.corrections = corrections;
   }
 
-  /** Returns the limit in force for the bucket. */
+  /** Writes or reads the time of the newest charge and the total. */
+  void store(StoredMembers members) {
+    chargedAtMicros = members.integer(chargedAtMicros);
+    totalTokens = members.integer(totalTokens);
+  }
+
   BucketLimit limit() {
     return limit;
   }
 
-  /** Replaces the limit in force for the bucket. */
   void setLimit(BucketLimit changed) {
     limit = changed;
   }
 
-  /** Returns the time of the newest known charge, in microseconds since 1970. */
   long chargedAtMicros() {
     return chargedAtMicros;
   }
 
-  /** Sets the time of the newest known charge. */
   void setChargedAt(long atMicros) {
     chargedAtMicros = atMicros;
   }
 
-  /** Returns the sum of the costs of all records since the bucket was last full. */
   long totalTokens() {
     return totalTokens;
   }
@@ -77,17 +78,14 @@ final class BucketAccount {
     totalTokens = costTokens;
   }
 
-  /** Returns the accounts of the bucket's epochs. */
   EpochAccounts epochs() {
     return epochs;
   }
 
-  /** Returns the bucket's times to full, according to the cache and to the records. */
   TimeToFull timeToFull() {
     return timeToFull;
   }
 
-  /** Returns the corrections of the bucket. */
   CorrectionCycle corrections() {
     return corrections;
   }
@@ -95,6 +93,10 @@ final class BucketAccount {
   /** Returns the account of the newest epoch. */
   EpochAccount epoch() {
     return epochs.current();
+  }
+
+  GapCheck gapCheck() {
+    return epochs.gapCheck();
   }
 
   /**
@@ -144,7 +146,7 @@ final class BucketAccount {
   void oweCheckedOverlap(long tokens) {
     if (tokens > 0) {
       epoch().acceptOverlap(tokens);
-      takeOverlap(epoch(), tokens, epochs.checkedUntilMicros());
+      takeOverlap(epoch(), tokens, gapCheck().stampedAtMicros());
     }
   }
 
@@ -209,17 +211,18 @@ final class BucketAccount {
     if (refill != null) {
       earlierMicros =
           Math.min(
-              refill.boundedMicrosFor(missingTokens), epochs.leastHeadroomMicros(watermarkMicros));
+              refill.boundedMicrosFor(missingTokens),
+              gapCheck().leastHeadroomMicros(watermarkMicros));
       timeToFull.credit(earlierMicros);
-      epochs.spendHeadroom(earlierMicros);
+      gapCheck().spendHeadroom(earlierMicros);
     }
     epoch.acceptGap(
         missingTokens,
         earlierMicros,
         timeToFull.trueMicros(),
-        epoch == epoch() ? epochs.checkedUntilMicros() : epoch.stampedAtMicros());
+        epoch == epoch() ? gapCheck().stampedAtMicros() : epoch.stampedAtMicros());
     corrections.disturb(Cause.GAP, missingTokens, epoch.stampedAtMicros() / MICROS_PER_MILLI);
-    return Math.min(missingTokens, epochs.possibleRefusals());
+    return Math.min(missingTokens, gapCheck().possibleRefusals());
   }
 
   /**
@@ -242,7 +245,7 @@ final class BucketAccount {
     if (timeToFull.isOwedBefore(atMicros)) {
       epochs.noteDistance(fromFullMicros);
     } else {
-      epochs.noteHeadroom(fromFullMicros);
+      gapCheck().noteHeadroom(fromFullMicros);
     }
   }
 

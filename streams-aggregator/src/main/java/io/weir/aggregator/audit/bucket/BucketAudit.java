@@ -39,16 +39,15 @@ public final class BucketAudit {
   private final String bucket;
   private final BucketAccount account;
   private final CorrectionCycle corrections;
-  private final DecisionJudge judge;
+  private final DecisionJudge judge = new DecisionJudge();
   private final LimitFollowing limits;
   private final StampComparison stamps;
   private long timerAtMillis;
 
-  private BucketAudit(String bucket, BucketAccount account, DecisionJudge judge) {
+  private BucketAudit(String bucket, BucketAccount account) {
     this.bucket = bucket;
     this.account = account;
     this.corrections = account.corrections();
-    this.judge = judge;
     this.limits = new LimitFollowing(account);
     this.stamps = new StampComparison(account, limits, judge);
   }
@@ -67,21 +66,19 @@ public final class BucketAudit {
         isTrusted
             ? EpochAccount.ofTrusted(stamp, charge.cost(), at)
             : new EpochAccount(stamp.epoch(), stamp.charged(), at, charge.cost(), 0);
-    CorrectionCycle corrections = new CorrectionCycle();
-    corrections.beginEpoch(stamp.version());
     BucketAccount account =
         new BucketAccount(
             limit,
             at,
             isTrusted ? stamp.charged() : charge.cost(),
-            new EpochAccounts(epoch),
-            new TimeToFull(stamp.fullAtEpochMicros(), at),
-            corrections);
+            epoch,
+            new TimeToFull(stamp.fullAtEpochMicros(), at));
+    account.corrections().beginEpoch(stamp.version());
     account.noteHeadroom(charge.cost(), at);
     if (!isTrusted && limit.refills()) {
       account.timeToFull().noteFull(0, Math.min(stamp.epoch(), at));
     }
-    return new BucketAudit(charge.bucket(), account, new DecisionJudge(0));
+    return new BucketAudit(charge.bucket(), account);
   }
 
   /**
@@ -101,43 +98,27 @@ public final class BucketAudit {
     if (limit.refills()) {
       timeToFull.noteFull(0, at);
     }
-    EpochAccounts epochs = new EpochAccounts(new EpochAccount(at, 0, at, 0, 0));
+    return new BucketAudit(
+        bucket, new BucketAccount(limit, at, 0, new EpochAccount(at, 0, at, 0, 0), timeToFull));
+  }
+
+  /** Creates an audit without content, whose members are read by {@link #store}. */
+  static BucketAudit empty(String bucket, BucketLimit limit) {
     return new BucketAudit(
         bucket,
-        new BucketAccount(limit, at, 0, epochs, timeToFull, new CorrectionCycle()),
-        new DecisionJudge(0));
+        new BucketAccount(limit, 0, 0, new EpochAccount(0, 0, 0, 0, 0), new TimeToFull(0, 0)));
   }
 
-  /** Creates an audit from its stored state. */
-  static BucketAudit of(BucketAuditState state) {
-    BucketAccount account =
-        new BucketAccount(
-            state.limit(),
-            state.chargedAtMicros(),
-            state.totalTokens(),
-            new EpochAccounts(state.epoch(), state.previousEpochs(), state.gapCheck()),
-            new TimeToFull(state.timeToFull()),
-            CorrectionCycle.of(state.corrections()));
-    BucketAudit audit =
-        new BucketAudit(state.bucket(), account, new DecisionJudge(state.forgoneTokens()));
-    audit.timerAtMillis = state.timerAtMillis();
-    return audit;
-  }
-
-  /** Returns the complete state for the store. */
-  BucketAuditState state() {
-    return new BucketAuditState(
-        bucket,
-        account.limit(),
-        account.epoch().state(),
-        account.epochs().previousStates(),
-        account.timeToFull().state(),
-        account.chargedAtMicros(),
-        account.totalTokens(),
-        corrections.state(),
-        judge.forgoneTokens(),
-        timerAtMillis,
-        account.epochs().gapCheckState());
+  /** Writes or reads the complete state, without the bucket's key and limit. */
+  void store(StoredMembers members) {
+    account.epochs().store(members);
+    account.timeToFull().storeTimes(members);
+    account.store(members);
+    corrections.store(members);
+    judge.store(members);
+    timerAtMillis = members.integer(timerAtMillis);
+    account.gapCheck().store(members);
+    account.timeToFull().storeDebt(members);
   }
 
   /** Returns the bucket's key in the decision cache. */
@@ -171,7 +152,6 @@ public final class BucketAudit {
    * @param limit the limit that decided the call
    * @param requestedTokens the cost of the call
    * @param atMillis time of the decision
-   * @param nowMillis the current time of the partition
    * @param nowMillis the current time of the partition
    */
   public AuditEffect take(
@@ -264,9 +244,9 @@ public final class BucketAudit {
     for (EpochAccount ended : epochs.duePrevious(watermark)) {
       wrongRefusals += account.creditGap(ended, ended.pendingTokens(), watermark);
     }
-    if (epochs.isCheckDue(watermark)) {
+    if (account.gapCheck().isDue(watermark)) {
       wrongRefusals += account.creditGap(epochs.current(), epochs.missingTokens(), watermark);
-      account.oweCheckedOverlap(epochs.overlapTokens());
+      account.oweCheckedOverlap(account.gapCheck().overlapTokens(epochs.current()));
       epochs.beginNextCheck();
     }
     return AuditEffect.ofGaps(corrections.openDriftTokens() - driftBefore, wrongRefusals);

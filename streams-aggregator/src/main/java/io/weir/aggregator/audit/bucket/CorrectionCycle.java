@@ -22,13 +22,31 @@ final class CorrectionCycle {
   /** Time after which a correction that is not confirmed is published again, in milliseconds. */
   static final long REPEAT_AFTER_MILLIS = 5_000;
 
+  /** Version of the newest published correction. */
   private long version;
+
+  /** Version of the newest confirmed correction. */
   private long confirmedVersion;
+
+  /** Cause of the due correction; null if none is due. */
   private @Nullable Cause dueCause;
+
+  /**
+   * Decision time of the oldest call that the next correction includes and no earlier correction
+   * includes.
+   */
   private long disturbedAtMillis;
+
+  /** The corresponding decision time for the newest published correction; 0 if there was none. */
   private long awaitedSinceMillis;
+
+  /** Time at which the newest correction was published, by the partition's time. */
   private long publishedAtMillis;
+
+  /** Number of tokens by which cache and records have differed since the last confirmation. */
   private long openDriftTokens;
+
+  /** Number of tokens that were admitted without the cache since the last confirmation. */
   private long openOutageTokens;
 
   /**
@@ -36,73 +54,37 @@ final class CorrectionCycle {
    */
   private long waitsUntilMillis;
 
-  /**
-   * The state as an immutable value.
-   *
-   * @param version version of the newest published correction
-   * @param confirmedVersion version of the newest confirmed correction
-   * @param dueCause cause of the due correction; null if none is due
-   * @param disturbedAtMillis decision time of the oldest call that the next correction includes and
-   *     no earlier correction includes
-   * @param awaitedSinceMillis the corresponding decision time for the newest published correction;
-   *     0 if there was none
-   * @param publishedAtMillis time at which the newest correction was published, by the partition's
-   *     time
-   * @param openDriftTokens number of tokens by which cache and records have differed since the last
-   *     confirmation
-   * @param openOutageTokens number of tokens that were admitted without the cache since the last
-   *     confirmation
-   */
-  record State(
-      long version,
-      long confirmedVersion,
-      @Nullable Cause dueCause,
-      long disturbedAtMillis,
-      long awaitedSinceMillis,
-      long publishedAtMillis,
-      long openDriftTokens,
-      long openOutageTokens) {}
-
-  /** Creates an instance from its state. */
-  static CorrectionCycle of(State state) {
-    CorrectionCycle cycle = new CorrectionCycle();
-    cycle.version = state.version;
-    cycle.confirmedVersion = state.confirmedVersion;
-    cycle.dueCause = state.dueCause;
-    cycle.disturbedAtMillis = state.disturbedAtMillis;
-    cycle.awaitedSinceMillis = state.awaitedSinceMillis;
-    cycle.publishedAtMillis = state.publishedAtMillis;
-    cycle.openDriftTokens = state.openDriftTokens;
-    cycle.openOutageTokens = state.openOutageTokens;
-    return cycle;
+  /** Writes or reads the state. */
+  void store(StoredMembers members) {
+    version = members.integer(version);
+    confirmedVersion = members.integer(confirmedVersion);
+    String cause = members.text(dueCause == null ? "" : dueCause.wireName());
+    dueCause = cause.isEmpty() ? null : Cause.ofWireName(cause);
+    disturbedAtMillis = members.integer(disturbedAtMillis);
+    awaitedSinceMillis = members.integer(awaitedSinceMillis);
+    publishedAtMillis = members.integer(publishedAtMillis);
+    openDriftTokens = members.integer(openDriftTokens);
+    openOutageTokens = members.integer(openOutageTokens);
   }
 
-  /** Returns the state as an immutable value. */
-  State state() {
-    return new State(
-        version,
-        confirmedVersion,
-        dueCause,
-        disturbedAtMillis,
-        awaitedSinceMillis,
-        publishedAtMillis,
-        openDriftTokens,
-        openOutageTokens);
-  }
-
-  /** Returns the version of the newest published correction. */
   long version() {
     return version;
   }
 
-  /** Returns the version of the newest confirmed correction. */
   long confirmedVersion() {
     return confirmedVersion;
   }
 
-  /** Returns the cause of the due correction, or null if none is due. */
   @Nullable Cause dueCause() {
     return dueCause;
+  }
+
+  long openDriftTokens() {
+    return openDriftTokens;
+  }
+
+  long openOutageTokens() {
+    return openOutageTokens;
   }
 
   /** Returns whether cache and records are known to agree. */
@@ -113,21 +95,6 @@ final class CorrectionCycle {
   /** Returns whether a published correction is not confirmed yet. */
   boolean isUnconfirmed() {
     return confirmedVersion < version;
-  }
-
-  /**
-   * Returns the number of tokens by which cache and records have differed since the last
-   * confirmation.
-   */
-  long openDriftTokens() {
-    return openDriftTokens;
-  }
-
-  /**
-   * Returns the number of tokens that were admitted without the cache since the last confirmation.
-   */
-  long openOutageTokens() {
-    return openOutageTokens;
   }
 
   /**

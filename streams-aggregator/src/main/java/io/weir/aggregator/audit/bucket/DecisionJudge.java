@@ -11,19 +11,12 @@ import io.weir.limits.Refill;
  * thread-safe.
  */
 final class DecisionJudge {
+  /** Sum of the costs of the calls that were wrongly denied since cache and records last agreed. */
   private long forgoneTokens;
 
-  /** Creates a judge with a sum of the costs of wrongly denied calls. */
-  DecisionJudge(long forgoneTokens) {
-    this.forgoneTokens = forgoneTokens;
-  }
-
-  /**
-   * Returns the sum of the costs of the calls that were wrongly denied since cache and records last
-   * agreed.
-   */
-  long forgoneTokens() {
-    return forgoneTokens;
+  /** Writes or reads the sum. */
+  void store(StoredMembers members) {
+    forgoneTokens = members.integer(forgoneTokens);
   }
 
   /** Sets the sum to 0, because cache and records agree. */

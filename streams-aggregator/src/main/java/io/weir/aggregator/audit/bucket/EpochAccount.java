@@ -16,64 +16,63 @@ final class EpochAccount {
   /**
    * Start of the epoch by the cache's clock, in microseconds since 1970. It identifies the epoch.
    */
-  private final long epoch;
+  private long epoch;
 
+  /** The cache's counter in the newest stamp (C). */
   private long chargedTokens;
+
+  /** Time of that stamp, by the cache's clock. */
   private long stampedAtMicros;
+
+  /** Sum of the costs of the records stamped with this epoch (E). */
   private long exactTokens;
-  private long driftTokens;
-  private long wentBackAtMicros;
-  private long gapTokens;
-  private long creditedMicros;
-  private long creditedFromMicros;
-  private long gapUntilMicros;
-  private long arrivedTokens;
-  private long trustedTokens;
-  private long trustedAtMicros;
-  private long trustedLeftTokens;
 
   /**
-   * The account as a value.
-   *
-   * @param epoch start of the epoch by the cache's clock, in microseconds since 1970
-   * @param chargedTokens the cache's counter in the newest stamp (C)
-   * @param stampedAtMicros time of that stamp, by the cache's clock
-   * @param exactTokens sum of the costs of the records stamped with this epoch (E)
-   * @param driftTokens accepted difference, recorded minus charged tokens (R). A decrease of the
-   *     counter makes it greater, and a gap makes it less
-   * @param wentBackAtMicros time of the first stamp after the newest decrease of the counter; 0 if
-   *     the counter never decreased
-   * @param gapTokens tokens credited for gaps, minus the credited tokens that were recorded later
-   * @param creditedMicros duration by which the credit of these tokens moved the time to full
-   *     earlier. It is less than their refill time if the bucket had refilled some of them
-   * @param creditedFromMicros the earliest time at which the newest credit could make the bucket
-   *     full
-   * @param gapUntilMicros the latest possible time of a credited charge
-   * @param arrivedTokens sum of the costs of the records that arrived after a gap with charges up
-   *     to {@code gapUntilMicros}. It is an upper bound of the credited tokens that were recorded
-   *     later
-   * @param trustedTokens the cache's counter in the first stamp if the audit trusted it, otherwise
-   *     0. If it is trusted, earlier charges count as recorded
-   * @param trustedAtMicros time of the trusted stamp
-   * @param trustedLeftTokens part of {@code trustedTokens} for which no record has arrived yet
+   * Accepted difference, recorded minus charged tokens (R). A decrease of the counter makes it
+   * greater, and a gap makes it less.
    */
-  record State(
-      long epoch,
-      long chargedTokens,
-      long stampedAtMicros,
-      long exactTokens,
-      long driftTokens,
-      long wentBackAtMicros,
-      long gapTokens,
-      long creditedMicros,
-      long creditedFromMicros,
-      long gapUntilMicros,
-      long arrivedTokens,
-      long trustedTokens,
-      long trustedAtMicros,
-      long trustedLeftTokens) {}
+  private long driftTokens;
 
-  /** Creates the account of an epoch. {@link State} describes the parameters. */
+  /**
+   * Time of the first stamp after the newest decrease of the counter; 0 if the counter never
+   * decreased.
+   */
+  private long wentBackAtMicros;
+
+  /** Tokens credited for gaps, minus the credited tokens that were recorded later. */
+  private long gapTokens;
+
+  /**
+   * Duration by which the credit of these tokens moved the time to full earlier. It is less than
+   * their refill time if the bucket had refilled some of them.
+   */
+  private long creditedMicros;
+
+  /** The earliest time at which the newest credit of a gap could make the bucket full. */
+  private long creditedFromMicros;
+
+  /** The latest possible time of a credited charge. */
+  private long gapUntilMicros;
+
+  /**
+   * Sum of the costs of the records that arrived after a gap with charges up to {@code
+   * gapUntilMicros}. It is an upper bound of the credited tokens that were recorded later.
+   */
+  private long arrivedTokens;
+
+  /**
+   * The cache's counter in the first stamp if the audit trusted it, otherwise 0. If it is trusted,
+   * earlier charges count as recorded.
+   */
+  private long trustedTokens;
+
+  /** Time of the trusted stamp. */
+  private long trustedAtMicros;
+
+  /** Part of {@code trustedTokens} for which no record has arrived yet. */
+  private long trustedLeftTokens;
+
+  /** Creates the account of an epoch. The fields describe the parameters. */
   EpochAccount(
       long epoch, long chargedTokens, long stampedAtMicros, long exactTokens, long driftTokens) {
     this.epoch = epoch;
@@ -83,44 +82,22 @@ final class EpochAccount {
     this.driftTokens = driftTokens;
   }
 
-  /** Creates an account from its state. */
-  static EpochAccount of(State state) {
-    EpochAccount account =
-        new EpochAccount(
-            state.epoch,
-            state.chargedTokens,
-            state.stampedAtMicros,
-            state.exactTokens,
-            state.driftTokens);
-    account.wentBackAtMicros = state.wentBackAtMicros;
-    account.gapTokens = state.gapTokens;
-    account.creditedMicros = state.creditedMicros;
-    account.creditedFromMicros = state.creditedFromMicros;
-    account.gapUntilMicros = state.gapUntilMicros;
-    account.arrivedTokens = state.arrivedTokens;
-    account.trustedTokens = state.trustedTokens;
-    account.trustedAtMicros = state.trustedAtMicros;
-    account.trustedLeftTokens = state.trustedLeftTokens;
-    return account;
-  }
-
-  /** Returns the account as a value. */
-  State state() {
-    return new State(
-        epoch,
-        chargedTokens,
-        stampedAtMicros,
-        exactTokens,
-        driftTokens,
-        wentBackAtMicros,
-        gapTokens,
-        creditedMicros,
-        creditedFromMicros,
-        gapUntilMicros,
-        arrivedTokens,
-        trustedTokens,
-        trustedAtMicros,
-        trustedLeftTokens);
+  /** Writes or reads the account. */
+  void store(StoredMembers members) {
+    epoch = members.integer(epoch);
+    chargedTokens = members.integer(chargedTokens);
+    stampedAtMicros = members.integer(stampedAtMicros);
+    exactTokens = members.integer(exactTokens);
+    driftTokens = members.integer(driftTokens);
+    wentBackAtMicros = members.integer(wentBackAtMicros);
+    gapTokens = members.integer(gapTokens);
+    creditedMicros = members.integer(creditedMicros);
+    creditedFromMicros = members.integer(creditedFromMicros);
+    gapUntilMicros = members.integer(gapUntilMicros);
+    arrivedTokens = members.integer(arrivedTokens);
+    trustedTokens = members.integer(trustedTokens);
+    trustedAtMicros = members.integer(trustedAtMicros);
+    trustedLeftTokens = members.integer(trustedLeftTokens);
   }
 
   /**
@@ -158,32 +135,26 @@ final class EpochAccount {
     return isTrusted;
   }
 
-  /** Returns the start of the epoch in microseconds since 1970, which identifies the epoch. */
   long epoch() {
     return epoch;
   }
 
-  /** Returns the cache's counter in the newest stamp. */
   long chargedTokens() {
     return chargedTokens;
   }
 
-  /** Returns the time of the newest stamp, by the cache's clock. */
   long stampedAtMicros() {
     return stampedAtMicros;
   }
 
-  /** Returns the sum of the costs of the epoch's records. */
   long exactTokens() {
     return exactTokens;
   }
 
-  /** Returns the accepted difference, recorded minus charged tokens. */
   long driftTokens() {
     return driftTokens;
   }
 
-  /** Returns the earliest time at which the newest credit of a gap could make the bucket full. */
   long creditedFromMicros() {
     return creditedFromMicros;
   }

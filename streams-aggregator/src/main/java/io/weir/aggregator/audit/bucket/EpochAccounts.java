@@ -2,31 +2,48 @@
 package io.weir.aggregator.audit.bucket;
 
 import io.weir.limits.LimitChange;
-import io.weir.topics.model.Stamp;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The accounts of a bucket's current epoch and of the previous epochs that have charges in flight.
- * It also contains the check for charges that were never recorded. Not thread-safe.
+ * The accounts of a bucket's current epoch and of the previous epochs that have charges in flight,
+ * and the check for charges that were never recorded. A previous epoch without charges in flight is
+ * not kept, because each later record of the epoch is a debt of its full cost. There are several
+ * previous epochs if the cache loses its state repeatedly before the records arrive. Not
+ * thread-safe.
  */
 final class EpochAccounts {
+  /**
+   * Maximum number of previous epochs. If the cache loses its state more often within the
+   * watermark's lag, the gaps of the oldest epochs are not credited.
+   */
+  private static final int MAX_PREVIOUS = 8;
+
+  /** The identity that represents all epochs that ended before the first known stamp. */
+  private static final long UNKNOWN = 0;
+
   private EpochAccount current;
-  private final PreviousEpochs previous = new PreviousEpochs();
-  private final GapCheck gapCheck;
+
+  /** The previous epochs, in ascending order. */
+  private final List<EpochAccount> previous = new ArrayList<>();
+
+  private final GapCheck gapCheck = new GapCheck();
 
   /** Creates the accounts of a bucket with the bucket's first epoch. */
   EpochAccounts(EpochAccount first) {
     this.current = first;
-    this.gapCheck = new GapCheck();
     gapCheck.begin(first);
   }
 
-  /** Creates the accounts from their states. */
-  EpochAccounts(EpochAccount.State current, List<EpochAccount.State> ended, GapCheck.State check) {
-    this.current = EpochAccount.of(current);
-    this.gapCheck = GapCheck.of(check);
-    ended.forEach(epoch -> previous.add(EpochAccount.of(epoch)));
+  /** Writes or reads the accounts, without the check. */
+  void store(StoredMembers members) {
+    current.store(members);
+    int stored = members.count(previous.size());
+    while (previous.size() < stored) {
+      previous.add(new EpochAccount(UNKNOWN, 0, 0, 0, 0));
+    }
+    previous.forEach(epoch -> epoch.store(members));
   }
 
   /** Returns the newest known epoch. */
@@ -34,25 +51,30 @@ final class EpochAccounts {
     return current;
   }
 
-  /** Returns the states of the previous epochs, in ascending order. */
-  List<EpochAccount.State> previousStates() {
-    return previous.states();
-  }
-
-  /** Returns the state of the gap check. */
-  GapCheck.State gapCheckState() {
-    return gapCheck.state();
+  GapCheck gapCheck() {
+    return gapCheck;
   }
 
   /** Ends the current epoch and begins the next epoch. */
   void begin(EpochAccount next) {
-    previous.add(current);
+    addPrevious(current);
     current = next;
   }
 
   /** Adds charges of epochs that ended before the first known stamp. */
   void addUnknown(long tokens, long atMicros) {
-    previous.add(new EpochAccount(PreviousEpochs.UNKNOWN, tokens, atMicros, 0, 0));
+    addPrevious(new EpochAccount(UNKNOWN, tokens, atMicros, 0, 0));
+  }
+
+  private void addPrevious(EpochAccount ended) {
+    previous.removeIf(older -> !older.isOpen());
+    if (!ended.isOpen()) {
+      return;
+    }
+    if (previous.size() == MAX_PREVIOUS) {
+      previous.remove(0);
+    }
+    previous.add(ended);
   }
 
   /**
@@ -60,7 +82,7 @@ final class EpochAccounts {
    * without charges in flight.
    */
   @Nullable EpochAccount find(long epoch) {
-    return epoch == current.epoch() ? current : previous.find(epoch);
+    return epoch == current.epoch() ? current : openPrevious(epoch);
   }
 
   /**
@@ -68,13 +90,30 @@ final class EpochAccounts {
    * Returns null if there is none.
    */
   @Nullable EpochAccount findPrevious(long epoch) {
-    EpochAccount known = previous.find(epoch);
-    return known == null ? previous.find(PreviousEpochs.UNKNOWN) : known;
+    EpochAccount known = openPrevious(epoch);
+    return known == null ? openPrevious(UNKNOWN) : known;
+  }
+
+  private @Nullable EpochAccount openPrevious(long epoch) {
+    for (EpochAccount ended : previous) {
+      if (ended.epoch() == epoch && ended.isOpen()) {
+        return ended;
+      }
+    }
+    return null;
   }
 
   /** Returns whether charges of any epoch are in flight. */
   boolean hasPending() {
-    return current.pendingTokens() > 0 || previous.pendingTokens() > 0;
+    return current.pendingTokens() > 0 || pendingOfPrevious() > 0;
+  }
+
+  private long pendingOfPrevious() {
+    long pending = 0;
+    for (EpochAccount ended : previous) {
+      pending = Saturating.add(pending, Math.max(0, ended.pendingTokens()));
+    }
+    return pending;
   }
 
   /**
@@ -83,22 +122,7 @@ final class EpochAccounts {
    */
   long inFlightTokens() {
     long ofCurrent = Saturating.add(current.pendingTokens(), gapCheck.overlapTokens(current));
-    return Saturating.add(Math.max(0, ofCurrent), previous.pendingTokens());
-  }
-
-  /** Adds a record of the current epoch to the gap check. */
-  void noteInCheck(Stamp stamp, long costTokens, long atMicros) {
-    gapCheck.note(stamp, costTokens, atMicros);
-  }
-
-  /** Counts a denial by the bucket's limit. */
-  void noteRefusal() {
-    gapCheck.noteRefusal();
-  }
-
-  /** Begins the gap check at the first stamp of the current epoch. */
-  void beginCheck() {
-    gapCheck.beginEpoch(current);
+    return Saturating.add(Math.max(0, ofCurrent), pendingOfPrevious());
   }
 
   /**
@@ -122,62 +146,31 @@ final class EpochAccounts {
     }
   }
 
-  /**
-   * Records the part of the refill time of charges in flight that was certainly missing at the
-   * newest stamp.
-   */
-  void noteCertain(long micros) {
-    gapCheck.noteCertain(micros);
-  }
-
-  /**
-   * Records that the record of a charge in flight has arrived. {@code micros} is the refill time of
-   * the charge.
-   */
-  void noteRecorded(long micros) {
-    gapCheck.noteRecorded(micros);
-  }
-
-  /** Records a distance from full, even if no charge is in flight. */
-  void noteHeadroom(long fromFullMicros) {
-    gapCheck.noteHeadroom(fromFullMicros);
-  }
-
-  /** Records the distance from full at an earlier time, according to a late record. */
-  void noteHeadroomThen(long fromFullMicros, long atMicros) {
-    gapCheck.noteHeadroomThen(fromFullMicros, atMicros);
-  }
-
-  /** Records the least distance from full before charges in flight. */
-  void noteHeadroomInFlight(long fromFullMicros, long stampedAtMicros) {
-    gapCheck.noteHeadroomInFlight(fromFullMicros, stampedAtMicros);
-  }
-
   /** Clears all distances if no charge is in flight. Returns whether it cleared them. */
   boolean forgetHeadroom() {
-    if (hasPending()) {
-      return false;
+    boolean clears = !hasPending();
+    if (clears) {
+      gapCheck.forgetHeadroom();
     }
-    gapCheck.forgetHeadroom();
-    return true;
+    return clears;
   }
 
   /** Converts durations that represent tokens to the refill rate of a new limit. */
   void follow(LimitChange change) {
     gapCheck.followHeadroom(change);
     current.followCredit(change);
-    previous.followCredit(change);
+    previous.forEach(ended -> ended.followCredit(change));
   }
 
   /** Returns whether a check is needed at this watermark. */
   boolean needsCheck(long watermarkMicros) {
-    return !previous.due(watermarkMicros).isEmpty()
+    return !duePrevious(watermarkMicros).isEmpty()
         || (gapCheck.isDue(watermarkMicros) && gapCheck.isOpen(current));
   }
 
   /** Returns whether the bucket must be examined when the watermark passes its newest stamp. */
   boolean awaitsWatermark() {
-    return previous.pendingTokens() > 0 || gapCheck.isOpen(current) || current.pendingTokens() != 0;
+    return pendingOfPrevious() > 0 || gapCheck.isOpen(current) || current.pendingTokens() != 0;
   }
 
   /**
@@ -185,12 +178,9 @@ final class EpochAccounts {
    * at a watermark.
    */
   List<EpochAccount> duePrevious(long watermarkMicros) {
-    return previous.due(watermarkMicros);
-  }
-
-  /** Returns whether the check of the current epoch is due at this watermark. */
-  boolean isCheckDue(long watermarkMicros) {
-    return gapCheck.isDue(watermarkMicros);
+    return previous.stream()
+        .filter(ended -> ended.pendingTokens() > 0 && watermarkMicros > ended.stampedAtMicros())
+        .toList();
   }
 
   /**
@@ -202,40 +192,8 @@ final class EpochAccounts {
     return Math.min(gapCheck.missingTokens(), current.pendingTokens());
   }
 
-  /**
-   * Returns the number of recorded tokens of the current epoch by which the due check finds the
-   * counter exceeded.
-   */
-  long overlapTokens() {
-    return gapCheck.overlapTokens(current);
-  }
-
   /** Ends the due check of the current epoch and begins the next check. */
   void beginNextCheck() {
     gapCheck.beginNext(current, !hasPending());
-  }
-
-  /**
-   * Returns the maximum duration by which the credit of a gap may move the time to full earlier.
-   *
-   * @param watermarkMicros time before which all calls are known
-   */
-  long leastHeadroomMicros(long watermarkMicros) {
-    return gapCheck.leastHeadroomMicros(watermarkMicros);
-  }
-
-  /** Returns the time up to which the due check of the current epoch includes charges. */
-  long checkedUntilMicros() {
-    return gapCheck.stampedAtMicros();
-  }
-
-  /** Reduces all distances by the credit of a gap. */
-  void spendHeadroom(long micros) {
-    gapCheck.spendHeadroom(micros);
-  }
-
-  /** Returns the number of denials that missing charges may have caused. */
-  long possibleRefusals() {
-    return gapCheck.possibleRefusals();
   }
 }

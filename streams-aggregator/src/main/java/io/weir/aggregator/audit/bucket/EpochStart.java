@@ -55,9 +55,9 @@ final class EpochStart {
     account.noteHeadroom(costTokens, at);
     if (stamp.charged() > costTokens) {
       // the cache made the other charges not later than this stamp
-      epochs.noteHeadroomInFlight(fullAtBefore - at, at);
+      account.gapCheck().noteHeadroomInFlight(fullAtBefore - at, at);
     }
-    epochs.beginCheck();
+    account.gapCheck().beginEpoch(epochs.current());
   }
 
   /**

@@ -48,11 +48,13 @@ final class FullTimes {
     size = 1;
   }
 
-  /** Appends a stored interval. It may be a marker of {@link #restart} or {@link #ignoreBefore}. */
-  void restore(long fromMicros, long toMicros) {
-    begins[size] = fromMicros;
-    ends[size] = toMicros;
-    size++;
+  /** Writes or reads the intervals, with the markers of {@link #restart} and of other methods. */
+  void store(StoredMembers members) {
+    size = members.count(size);
+    for (int i = 0; i < size; i++) {
+      begins[i] = members.integer(begins[i]);
+      ends[i] = members.integer(ends[i]);
+    }
   }
 
   /**

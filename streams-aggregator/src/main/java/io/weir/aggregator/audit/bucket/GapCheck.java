@@ -21,93 +21,62 @@ final class GapCheck {
   /** Represents an unlimited distance from full. */
   static final long UNBOUNDED = Long.MAX_VALUE;
 
+  /** Time of the check's stamp. */
   private long stampedAtMicros;
+
+  /** The cache's counter in the check's stamp. */
   private long chargedTokens;
+
+  /** Sum of the costs of the records up to the check's stamp. */
   private long exactTokens;
+
+  /** The accepted drift of the epoch when the check began. */
   private long driftTokens;
+
+  // "next" means: since this check began. The other fields are of the time between the beginnings
+  // of the previous check and this check.
+
+  /** Least distance from full. */
   private long headroomMicros = UNBOUNDED;
+
   private long nextHeadroomMicros = UNBOUNDED;
+
+  /** Least distance from full before charges in flight. */
   private long inFlightHeadroomMicros = UNBOUNDED;
+
   private long nextInFlightHeadroomMicros = UNBOUNDED;
+
+  /** Time of the newest stamp that showed charges in flight. */
   private long inFlightUntilMicros;
+
   private long nextInFlightUntilMicros;
+
+  /** Number of denials by the bucket's limit. */
   private long refusals;
+
   private long nextRefusals;
-  private long certainMicros;
 
   /**
-   * The state as an immutable value.
-   *
-   * @param stampedAtMicros time of the check's stamp
-   * @param chargedTokens the cache's counter in the check's stamp
-   * @param exactTokens sum of the costs of the records up to the check's stamp
-   * @param driftTokens the accepted drift of the epoch when the check began
-   * @param headroomMicros least distance from full between the beginnings of the previous check and
-   *     this check
-   * @param nextHeadroomMicros least distance from full since this check began
-   * @param inFlightHeadroomMicros least distance from full before charges in flight, between the
-   *     beginnings of the previous check and this check
-   * @param nextInFlightHeadroomMicros least distance from full before charges in flight, since this
-   *     check began
-   * @param inFlightUntilMicros time of the newest stamp that showed charges in flight, between the
-   *     beginnings of the previous check and this check
-   * @param nextInFlightUntilMicros time of the newest stamp that showed charges in flight, since
-   *     this check began
-   * @param refusals number of denials between the beginnings of the previous check and this check
-   * @param nextRefusals number of denials since this check began
-   * @param certainMicros part of the refill time of charges in flight that was certainly missing,
-   *     regardless of the distances
+   * Part of the refill time of charges in flight that was certainly missing, regardless of the
+   * distances.
    */
-  record State(
-      long stampedAtMicros,
-      long chargedTokens,
-      long exactTokens,
-      long driftTokens,
-      long headroomMicros,
-      long nextHeadroomMicros,
-      long inFlightHeadroomMicros,
-      long nextInFlightHeadroomMicros,
-      long inFlightUntilMicros,
-      long nextInFlightUntilMicros,
-      long refusals,
-      long nextRefusals,
-      long certainMicros) {}
+  private long certainMicros;
 
-  /** Creates a check from its state. */
-  static GapCheck of(State state) {
-    GapCheck check = new GapCheck();
-    check.stampedAtMicros = state.stampedAtMicros;
-    check.chargedTokens = state.chargedTokens;
-    check.exactTokens = state.exactTokens;
-    check.driftTokens = state.driftTokens;
-    check.headroomMicros = state.headroomMicros;
-    check.nextHeadroomMicros = state.nextHeadroomMicros;
-    check.inFlightHeadroomMicros = state.inFlightHeadroomMicros;
-    check.nextInFlightHeadroomMicros = state.nextInFlightHeadroomMicros;
-    check.inFlightUntilMicros = state.inFlightUntilMicros;
-    check.nextInFlightUntilMicros = state.nextInFlightUntilMicros;
-    check.refusals = state.refusals;
-    check.nextRefusals = state.nextRefusals;
-    check.certainMicros = state.certainMicros;
-    return check;
-  }
-
-  /** Returns the state as an immutable value. */
-  State state() {
-    return new State(
-        stampedAtMicros,
-        chargedTokens,
-        exactTokens,
-        driftTokens,
-        headroomMicros,
-        nextHeadroomMicros,
-        inFlightHeadroomMicros,
-        nextInFlightHeadroomMicros,
-        inFlightUntilMicros,
-        nextInFlightUntilMicros,
-        refusals,
-        nextRefusals,
-        certainMicros);
+  /** Writes or reads the check. */
+  void store(StoredMembers members) {
+    stampedAtMicros = members.integer(stampedAtMicros);
+    chargedTokens = members.integer(chargedTokens);
+    exactTokens = members.integer(exactTokens);
+    driftTokens = members.integer(driftTokens);
+    headroomMicros = members.integer(headroomMicros);
+    nextHeadroomMicros = members.integer(nextHeadroomMicros);
+    inFlightHeadroomMicros = members.integer(inFlightHeadroomMicros);
+    nextInFlightHeadroomMicros = members.integer(nextInFlightHeadroomMicros);
+    inFlightUntilMicros = members.integer(inFlightUntilMicros);
+    nextInFlightUntilMicros = members.integer(nextInFlightUntilMicros);
+    refusals = members.integer(refusals);
+    nextRefusals = members.integer(nextRefusals);
+    certainMicros = members.integer(certainMicros);
   }
 
   /** Begins a check at the newest stamp of an epoch. */
@@ -296,7 +265,6 @@ final class GapCheck {
     return Math.max(0, Saturating.subtract(-missingTokens(), acceptedSince));
   }
 
-  /** Returns the time of this check's stamp. */
   long stampedAtMicros() {
     return stampedAtMicros;
   }

@@ -67,7 +67,7 @@ final class LimitFollowing {
     account.followTimes(change, at);
     if (!isRecreated || time.trueMicros() > at) {
       time.followTrue(change);
-      account.epochs().noteHeadroom(time.trueMicros() - account.chargedAtMicros());
+      account.gapCheck().noteHeadroom(time.trueMicros() - account.chargedAtMicros());
     }
     if (!isRecreated || time.cacheMicros() > at) {
       time.followCache(change);

@@ -53,7 +53,7 @@ final class StampComparison {
       return Judgement.RIGHT;
     }
     if (costTokens == 0 && requestedTokens <= account.limit().capacityTokens()) {
-      account.epochs().noteRefusal();
+      account.gapCheck().noteRefusal();
     }
     boolean isNewestCharge = costTokens > 0 && (isFirstCharge || at >= account.chargedAtMicros());
     if (isNewestCharge) {
@@ -132,7 +132,7 @@ final class StampComparison {
     Refill then = ownLimit.refill();
     if (change != null && then != null && account.limit().refills()) {
       long fromFull = stamp.fullAtEpochMicros() - then.boundedMicrosFor(costTokens) - at;
-      account.epochs().noteHeadroomThen(change.sameTokensMicros(Math.max(0, fromFull)), at);
+      account.gapCheck().noteHeadroomThen(change.sameTokensMicros(Math.max(0, fromFull)), at);
     }
   }
 
@@ -147,7 +147,7 @@ final class StampComparison {
     epoch.addRecord(costTokens, at);
     epoch.moveTo(stamp, at, wentBackBy);
     time.show(stamp);
-    account.epochs().noteInCheck(stamp, costTokens, at);
+    account.gapCheck().note(stamp, costTokens, at);
     if (wentBackBy > 0 || stamp.version() < corrections.confirmedVersion()) {
       epoch.noteWentBack(at);
       account.charge(Math.max(jump, costTokens), at);
@@ -159,7 +159,7 @@ final class StampComparison {
     }
     if (jump > costTokens) {
       // the cache made the other charges not later than this stamp
-      account.epochs().noteHeadroomInFlight(time.trueMicros() - at, at);
+      account.gapCheck().noteHeadroomInFlight(time.trueMicros() - at, at);
     }
     corrections.confirm(stamp.version());
     if (!corrections.isUnconfirmed()) {
@@ -170,7 +170,7 @@ final class StampComparison {
     } else {
       takeDisagreed(jump, costTokens, at);
     }
-    account.epochs().noteCertain(certainlyMissing);
+    account.gapCheck().noteCertain(certainlyMissing);
   }
 
   /**
@@ -204,7 +204,7 @@ final class StampComparison {
   private void oweWentBack(Stamp stamp, long wentBackTokens, long at) {
     Refill refill = account.limit().refill();
     if (refill != null && stamp.version() < account.corrections().version()) {
-      account.timeToFull().oweBeyondCorrections(refill.boundedMicrosFor(wentBackTokens), at);
+      account.timeToFull().owe(refill.boundedMicrosFor(wentBackTokens), at);
     }
     account.timeToFull().oweBeyondCache(at);
   }
@@ -249,11 +249,11 @@ final class StampComparison {
   private void takeOvertaken(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     EpochAccounts epochs = account.epochs();
     epochs.current().addRecord(costTokens, at);
-    epochs.noteInCheck(stamp, costTokens, at);
+    account.gapCheck().note(stamp, costTokens, at);
     account.oweOverlap(epochs.current(), at / MICROS_PER_MILLI);
     Refill refill = account.limit().refill();
     if (refill != null) {
-      epochs.noteRecorded(refill.boundedMicrosFor(costTokens));
+      account.gapCheck().noteRecorded(refill.boundedMicrosFor(costTokens));
     }
     // a call without the cache may be newer than the newest stamp
     boolean isStampNewest = account.timeToFull().isOwedBefore(epochs.current().stampedAtMicros());
@@ -288,7 +288,7 @@ final class StampComparison {
       long error = time.trueMicros() - time.cacheMicros();
       fromFull = byCache + (time.isOwedBefore(at) ? error : Math.min(0, error));
     }
-    account.epochs().noteHeadroomThen(fromFull, at);
+    account.gapCheck().noteHeadroomThen(fromFull, at);
   }
 
   /**

@@ -23,35 +23,26 @@ final class TimeToFull {
   /** Maximum difference between correct clocks of the cache and of the nodes, in microseconds. */
   static final long CLOCKS_DIFFER_MICROS = 1_000_000;
 
+  /** Time at which the bucket is full according to the cache's newest stamp. */
   private long cacheMicros;
-  private long trueMicros;
-  private long owedSinceMicros;
-  private long owedSinceConfirmedMicros;
-  private long owedUntilMicros;
-  private long clockMicros;
-  private final FullTimes fullTimes;
 
-  /**
-   * The state as a value.
-   *
-   * @param cacheMicros time at which the bucket is full according to the cache's newest stamp
-   * @param trueMicros time at which the bucket is full according to the records
-   * @param owedSinceMicros the debt that no published correction includes, as refill time
-   * @param owedSinceConfirmedMicros the debt since the newest confirmed correction, as refill time
-   * @param owedUntilMicros upper bound of the times of the charges that the cache did not know
-   * @param clockMicros the latest time of the cache's clock in a stamp, since the clock last
-   *     stepped back
-   * @param fullTimes intervals in which the bucket was full according to the records, under the
-   *     limit in force
-   */
-  record State(
-      long cacheMicros,
-      long trueMicros,
-      long owedSinceMicros,
-      long owedSinceConfirmedMicros,
-      long owedUntilMicros,
-      long clockMicros,
-      FullTimes fullTimes) {}
+  /** Time at which the bucket is full according to the records. */
+  private long trueMicros;
+
+  /** The debt that no published correction includes, as refill time. */
+  private long owedSinceMicros;
+
+  /** The debt since the newest confirmed correction, as refill time. */
+  private long owedSinceConfirmedMicros;
+
+  /** Upper bound of the times of the charges that the cache did not know. */
+  private long owedUntilMicros;
+
+  /** The latest time of the cache's clock in a stamp, since the clock last stepped back. */
+  private long clockMicros;
+
+  /** Intervals in which the bucket was full according to the records, under the limit in force. */
+  private final FullTimes fullTimes = new FullTimes();
 
   /**
    * Creates an instance with the same time to full for the cache and the records.
@@ -59,38 +50,30 @@ final class TimeToFull {
    * @param clockMicros the cache's clock in the first stamp; 0 if there is none
    */
   TimeToFull(long fullAtMicros, long clockMicros) {
-    this(new State(fullAtMicros, fullAtMicros, 0, 0, 0, clockMicros, new FullTimes()));
+    this.cacheMicros = fullAtMicros;
+    this.trueMicros = fullAtMicros;
+    this.clockMicros = clockMicros;
   }
 
-  /** Creates an instance from its state. */
-  TimeToFull(State state) {
-    this.cacheMicros = state.cacheMicros;
-    this.trueMicros = state.trueMicros;
-    this.owedSinceMicros = state.owedSinceMicros;
-    this.owedSinceConfirmedMicros = state.owedSinceConfirmedMicros;
-    this.owedUntilMicros = state.owedUntilMicros;
-    this.clockMicros = state.clockMicros;
-    this.fullTimes = state.fullTimes;
+  /** Writes or reads the two times to full. */
+  void storeTimes(StoredMembers members) {
+    cacheMicros = members.integer(cacheMicros);
+    trueMicros = members.integer(trueMicros);
   }
 
-  /** Returns the state as a value. It is valid until the next change. */
-  State state() {
-    return new State(
-        cacheMicros,
-        trueMicros,
-        owedSinceMicros,
-        owedSinceConfirmedMicros,
-        owedUntilMicros,
-        clockMicros,
-        fullTimes);
+  /** Writes or reads all members except the two times to full. */
+  void storeDebt(StoredMembers members) {
+    owedSinceMicros = members.integer(owedSinceMicros);
+    owedSinceConfirmedMicros = members.integer(owedSinceConfirmedMicros);
+    owedUntilMicros = members.integer(owedUntilMicros);
+    clockMicros = members.integer(clockMicros);
+    fullTimes.store(members);
   }
 
-  /** Returns the time at which the bucket is full according to the cache's newest stamp. */
   long cacheMicros() {
     return cacheMicros;
   }
 
-  /** Returns the time at which the bucket is full according to the records. */
   long trueMicros() {
     return trueMicros;
   }
@@ -188,7 +171,13 @@ final class TimeToFull {
     trueMicros = Math.min(fullAt, Stamp.MAX_FULL_AT_MICROS);
   }
 
-  private void owe(long micros, long atMicros) {
+  /**
+   * Adds a debt that no published correction includes.
+   *
+   * @param micros refill time of the debt
+   * @param atMicros latest possible time of its charges
+   */
+  void owe(long micros, long atMicros) {
     owedUntilMicros = Math.max(owedUntilMicros, atMicros);
     owedSinceMicros = Saturating.add(owedSinceMicros, micros);
     owedSinceConfirmedMicros = Saturating.add(owedSinceConfirmedMicros, micros);
@@ -258,14 +247,6 @@ final class TimeToFull {
     long beyond = trueMicros - cacheMicros;
     owedSinceMicros = Math.max(owedSinceMicros, beyond);
     owedSinceConfirmedMicros = Math.max(owedSinceConfirmedMicros, beyond);
-  }
-
-  /**
-   * Adds a debt that published corrections do not include, although stamps will show the versions
-   * of these corrections.
-   */
-  void oweBeyondCorrections(long micros, long atMicros) {
-    owe(micros, atMicros);
   }
 
   /**

@@ -4,6 +4,8 @@ package io.weir.aggregator.audit.bucket;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.Unpacker;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -213,9 +215,9 @@ final class FullTimesTest {
   void restore_afterARestart_countsNothingBeforeIt() {
     times.restart(20);
     FullTimes restored = new FullTimes();
-    for (int i = 0; i < times.size(); i++) {
-      restored.restore(times.beginMicros(i), times.endMicros(i));
-    }
+    Packer stored = new Packer().integer(1);
+    times.store(new BucketAuditCodec.Written(stored));
+    restored.store(new BucketAuditCodec.Read(Unpacker.ofVersion(stored.toBytes(), 1)));
     restored.add(15, 22);
 
     assertEquals(2, restored.take(0, 9));
