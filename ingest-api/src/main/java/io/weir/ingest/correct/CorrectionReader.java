@@ -4,6 +4,7 @@ package io.weir.ingest.correct;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.limits.correction.Correction;
 import io.weir.topics.log.HeaderValues;
+import io.weir.topics.process.LogPace;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CorrectionCodec;
 import io.weir.topics.wire.MalformedRecordException;
@@ -32,14 +33,14 @@ final class CorrectionReader {
   private final LimitsInForce limits;
   private final CorrectionStatistics statistics;
   private final LocalClock clock;
-  private long loggedNanos;
+  private final LogPace logPace;
 
   /** Creates a reader that has read nothing. */
   CorrectionReader(LimitsInForce limits, CorrectionStatistics statistics, LocalClock clock) {
     this.limits = limits;
     this.statistics = statistics;
     this.clock = clock;
-    this.loggedNanos = clock.nowNanos() - LOG_NANOS;
+    this.logPace = new LogPace(clock.nanos(), LOG_NANOS);
   }
 
   /** Adds the content of a record to the backlog. */
@@ -86,9 +87,7 @@ final class CorrectionReader {
   }
 
   private void log(ConsumerRecord<byte[], byte[]> record, MalformedRecordException malformed) {
-    long nowNanos = clock.nowNanos();
-    if (nowNanos - loggedNanos >= LOG_NANOS) {
-      loggedNanos = nowNanos;
+    if (logPace.isDue()) {
       LOG.warn(
           "correction_malformed record={}-{}-{} detail=\"{}\"; Weir skips the record, and logs "
               + "at most one malformed record in 10 s",

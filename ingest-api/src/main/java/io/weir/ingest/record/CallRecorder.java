@@ -16,6 +16,7 @@ import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.UsagePosition;
+import io.weir.topics.process.LogPace;
 import io.weir.topics.wire.CallLineCodec;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -133,8 +134,8 @@ public final class CallRecorder {
     heartbeatNanos = config.heartbeatInterval().toNanos();
     nextHeartbeatNanos = clock.nowNanos();
     nextTrimNanos = nextHeartbeatNanos + TRIM_NANOS;
-    failurePace = new LogPace(clock, LOG_NANOS);
-    backlogPace = new LogPace(clock, LOG_NANOS);
+    failurePace = new LogPace(clock.nanos(), LOG_NANOS);
+    backlogPace = new LogPace(clock.nanos(), LOG_NANOS);
   }
 
   private PartitionBuffer recover(int partition) throws JournalException {

@@ -2,6 +2,7 @@
 package io.weir.ingest.record;
 
 import io.weir.ingest.clock.LocalClock;
+import io.weir.topics.process.LogPace;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
@@ -54,7 +55,7 @@ final class ProducerConnector {
     this.threads = threads;
     this.clock = clock;
     this.notBeforeNanos = clock.nowNanos();
-    this.logPace = new LogPace(clock, LOG_NANOS);
+    this.logPace = new LogPace(clock.nanos(), LOG_NANOS);
   }
 
   /** Returns the producer, or null if there is none. Does not begin an attempt to open one. */

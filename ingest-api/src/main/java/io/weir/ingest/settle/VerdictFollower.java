@@ -9,6 +9,7 @@ import io.weir.topics.kafka.KafkaRefusal;
 import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsagePosition;
+import io.weir.topics.process.LogPace;
 import io.weir.topics.process.SupervisedThread;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.MalformedRecordException;
@@ -59,7 +60,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   private final Map<TopicPartition, Long> next = new HashMap<>();
   private final MeterRegistry registry;
   private final SupervisedThread thread;
-  private long nextComplaintNanos = System.nanoTime();
+  private final LogPace logPace = new LogPace(System::nanoTime, LOG_NANOS);
   private volatile @Nullable KafkaConsumer<byte[], byte[]> consumer;
 
   private VerdictFollower(
@@ -123,9 +124,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   }
 
   private void complain(KafkaException failed) {
-    long now = System.nanoTime();
-    if (now - nextComplaintNanos >= 0) {
-      nextComplaintNanos = now + LOG_NANOS;
+    if (logPace.isDue()) {
       LOG.warn(
           "verdicts_not_readable detail=\"{}\"; settlements are answered as pending",
           KafkaRefusal.explain(failed, "Read", failed.toString()));

@@ -4,6 +4,7 @@ package io.weir.aggregator.table;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.topics.log.HeaderValues;
+import io.weir.topics.process.LogPace;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.PartitionAccuracyCodec;
@@ -39,7 +40,7 @@ final class StateRecords {
 
   private final Counter malformed;
   private final Counter unknown;
-  private long loggedNanos = System.nanoTime() - LOG_NANOS;
+  private final LogPace logPace = new LogPace(System::nanoTime, LOG_NANOS);
 
   /** Creates the converter and registers its counters. */
   StateRecords(MeterRegistry registry) {
@@ -151,9 +152,7 @@ final class StateRecords {
 
   private void malformed(ConsumerRecord<byte[], byte[]> record, String detail) {
     malformed.increment();
-    long nowNanos = System.nanoTime();
-    if (nowNanos - loggedNanos >= LOG_NANOS) {
-      loggedNanos = nowNanos;
+    if (logPace.isDue()) {
       LOG.warn(
           "state_record_malformed record={}-{}-{} detail=\"{}\"; the record is skipped; if it has"
               + " the key of a usage row, reports show its window as incomplete; further malformed"

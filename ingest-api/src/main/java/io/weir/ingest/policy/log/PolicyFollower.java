@@ -8,6 +8,7 @@ import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicySet;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.kafka.KafkaRefusal;
+import io.weir.topics.process.LogPace;
 import io.weir.topics.process.SupervisedThread;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -123,7 +124,7 @@ public final class PolicyFollower implements AutoCloseable {
   private long nextSettleNanos = System.nanoTime();
   private volatile boolean maySettle;
   private volatile boolean isFileSettled;
-  private long nextLogNanos = System.nanoTime();
+  private final LogPace logPace = new LogPace(System::nanoTime, LOG_NANOS);
   private volatile @Nullable InForce inForce;
   private volatile @Nullable String problem;
   private volatile @Nullable PolicyLogReader reader;
@@ -355,11 +356,9 @@ public final class PolicyFollower implements AutoCloseable {
       if (!(failure instanceof PolicyLogReader.LogReplacedException)) {
         setProblem(isExpected ? String.valueOf(failure.getMessage()) : failure.toString());
       }
-      long now = System.nanoTime();
       if (!isExpected) {
         LOG.error("following policies failed; Weir retries", failure);
-      } else if (now - nextLogNanos >= 0) {
-        nextLogNanos = now + LOG_NANOS;
+      } else if (logPace.isDue()) {
         LOG.warn(
             "policies_not_followed detail=\"{}\"",
             KafkaRefusal.explain(failure, "Read", failure.getMessage()));

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.ingest.record;
+package io.weir.topics.process;
 
-import io.weir.ingest.clock.LocalClock;
+import java.util.function.LongSupplier;
 
 /**
  * Limits how often a lasting condition is logged. The first log line is immediate. Not thread-safe.
  */
-final class LogPace {
-  private final LocalClock clock;
+public final class LogPace {
+  private final LongSupplier nanoTime;
   private final long pauseNanos;
   private long loggedNanos;
 
   /**
    * Creates a limit without a logged line.
    *
+   * @param nanoTime returns nanoseconds of a monotonic clock
    * @param pauseNanos minimum time between two log lines, in nanoseconds
    */
-  LogPace(LocalClock clock, long pauseNanos) {
-    this.clock = clock;
+  public LogPace(LongSupplier nanoTime, long pauseNanos) {
+    this.nanoTime = nanoTime;
     this.pauseNanos = pauseNanos;
-    this.loggedNanos = clock.nowNanos() - pauseNanos;
+    this.loggedNanos = nanoTime.getAsLong() - pauseNanos;
   }
 
   /** Returns whether a log line is due now. If so, the next line is due after the pause. */
-  boolean isDue() {
-    long nowNanos = clock.nowNanos();
+  public boolean isDue() {
+    long nowNanos = nanoTime.getAsLong();
     boolean due = nowNanos - loggedNanos >= pauseNanos;
     if (due) {
       loggedNanos = nowNanos;
