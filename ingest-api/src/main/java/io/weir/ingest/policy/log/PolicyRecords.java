@@ -38,13 +38,14 @@ final class PolicyRecords {
 
   /** Decodes the value of a record. */
   PolicyEntry decode(PolicyKey key, byte @Nullable [] value) throws MalformedRecordException {
+    PolicyEntry.Change previous = change;
     byte[] known = value == null ? null : knownContent(value);
-    if (known != null && change != null && key.kind() == PolicyKey.Kind.CLIENT) {
-      return PolicyEntry.ofTexts(key, change, 0, known, null);
+    if (known != null && previous != null && key.kind() == PolicyKey.Kind.CLIENT) {
+      return PolicyEntry.ofTexts(key, previous, 0, known, null);
     }
     PolicyEntry entry = PolicyEntryCodec.decode(key, value);
-    if (entry.change().equals(change)) {
-      entry = entry.ofChange(change);
+    if (previous != null && previous.equals(entry.change())) {
+      entry = entry.ofChange(previous);
     }
     byte[] content = entry.contentText();
     if (content == null || !isPlain(entry)) {
