@@ -217,7 +217,7 @@ public final class QuarantineCommand {
     SortedMap<Source, Entry> all = withProgress(quarantine::read);
     for (Source place : selection.places()) {
       if (all.keySet().stream().noneMatch(place::holds)) {
-        throw new CommandFailedException("the quarantine has nothing of place " + place + "");
+        throw new CommandFailedException("the quarantine has no entry at " + place);
       }
     }
     SortedMap<Source, Entry> found = new TreeMap<>();

@@ -22,7 +22,7 @@ enum Cause {
   /** Redis' clock stepped back. */
   CLOCK(true, "Redis' clock stepped back by more than the bucket's fill time"),
   /** The record of a lease has a time to full that is rounded up. */
-  LEASE(true, "tokens of a lease: the time to full is up to one tick late"),
+  LEASE(true, "tokens of a lease: the recorded time to full is rounded up by at most one tick"),
   /** A node denied without Redis, but a change of the bucket is recent enough to explain it. */
   DENY_CACHE(true, "a repeated denial that a recent change of its bucket may explain"),
   /** Redis did not decide. */

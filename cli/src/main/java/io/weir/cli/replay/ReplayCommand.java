@@ -60,7 +60,7 @@ import picocli.CommandLine.ParentCommand;
       "  gap            tokens were charged without a record: a node died, or a lease was not used up",
       "  overlap        Redis lost its newest charges: a failover, or old data",
       "  clock          Redis' clock stepped back by more than a fill time, or to before the epoch",
-      "  lease          the call took tokens of a lease; its stamp follows later",
+      "  lease          tokens of a lease: its recorded time to full is rounded up",
       "  deny-cache     a later change may explain a repeated denial, or no record confirms it",
       "",
       "Not compared:",
@@ -215,7 +215,7 @@ public final class ReplayCommand implements Callable<Integer> {
         PolicyText.count(tally.equalStamps, "bucket", "buckets"),
         PolicyText.count(tally.equalDenials, "repeated denial", "repeated denials"));
     if (tally.repeatedRows > 0) {
-      out.printf("written twice, and judged once: %d%n", tally.repeatedRows);
+      out.printf("stamps recorded twice, and compared once: %d%n", tally.repeatedRows);
     }
     if (tally.unreadable > 0) {
       out.printf("%s%n", PolicyText.count(tally.unreadable, "unreadable line", "unreadable lines"));

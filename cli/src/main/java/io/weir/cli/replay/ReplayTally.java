@@ -31,7 +31,7 @@ final class ReplayTally {
   /** Number of repeated denials whose bucket had too few tokens for the cost. */
   long equalDenials;
 
-  /** Number of stamps that were written twice, and judged once. */
+  /** Number of stamps that were recorded twice, and compared once. */
   long repeatedRows;
 
   /** Number of unreadable lines. */

@@ -27,7 +27,7 @@ enum TrafficShape {
   },
 
   /** The limit just before the end of a window, the limit again just after it, then a pause. */
-  EDGE("the limit just before and again just after the boundary of two windows, then a pause") {
+  EDGE("as many calls as the limit just before and just after the end of a window, then a pause") {
     @Override
     void fill(Calls calls) {
       for (double boundary = 1; boundary < calls.length; boundary += 3) {

@@ -23,8 +23,8 @@ final class BlockingScript {
    * Creates a script that is called over a link.
    *
    * @param watch the watch of the decisions on the same link; null if the link has no decisions.
-   *     With a watch, only the watch closes the connection, because a pause of this process may
-   *     cause the timeout of the caller
+   *     With a watch, a call that times out leaves the connection open, because a pause of this
+   *     process may have caused the timeout. The watch closes the connection if necessary
    * @param timeout maximum time to wait for a reply; a call takes the server at most a few
    *     milliseconds
    */

@@ -86,8 +86,8 @@ final class ClusterCacheLife implements CacheLife {
     private boolean wasWarm;
 
     /**
-     * Time until which a cold slot may be a moved slot that not all servers report yet; 0 without a
-     * cold slot.
+     * Deadline after which a slot without a valid marker is cold. Until then the slot may have been
+     * moved, and not all servers report the move yet. 0 if no such wait has begun.
      */
     private long settlesNanos;
 

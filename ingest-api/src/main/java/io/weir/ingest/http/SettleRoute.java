@@ -111,10 +111,10 @@ final class SettleRoute {
       return Problem.of(
           ProblemReason.SETTLED_BEFORE,
           before.actualCost() == null
-              ? "the call is already settled; the first settlement stands"
+              ? "the call is already settled, and its first settlement is final"
               : "the call is already settled, at actual_cost "
                   + before.actualCost()
-                  + "; the first settlement stands");
+                  + ", and its first settlement is final");
     }
     if (outcome instanceof SettleOutcome.Refused refused) {
       return Problem.of(

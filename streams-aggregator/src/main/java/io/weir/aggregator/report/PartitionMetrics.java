@@ -109,7 +109,7 @@ final class PartitionMetrics {
         gauge(
             partition,
             "weir.known.journals",
-            "journals of ingest nodes, without journals that departed more than an hour ago",
+            "journals of ingest nodes, except those with a final heartbeat more than an hour ago",
             progress -> progress.nodes().size()));
     meters.add(
         nodes(

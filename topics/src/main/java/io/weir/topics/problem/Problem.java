@@ -109,7 +109,7 @@ public record Problem(
       }
       return bytes.toByteArray();
     } catch (IOException impossible) {
-      throw new UncheckedIOException("writing to memory cannot fail", impossible);
+      throw new UncheckedIOException("writing JSON to memory failed", impossible);
     }
   }
 }

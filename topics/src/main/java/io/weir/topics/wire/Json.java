@@ -50,7 +50,7 @@ final class Json {
       }
       return bytes.toByteArray();
     } catch (IOException impossible) {
-      throw new UncheckedIOException("writing to memory cannot fail", impossible);
+      throw new UncheckedIOException("writing JSON to memory failed", impossible);
     }
   }
 

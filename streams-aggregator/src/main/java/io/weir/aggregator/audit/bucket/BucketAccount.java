@@ -260,7 +260,10 @@ final class BucketAccount {
     timeToFull.trust(stamp, since);
   }
 
-  /** Converts durations that represent tokens to the refill rate of a new limit. */
+  /**
+   * Converts the refill durations for a new limit, so that each represents the same number of tokens
+   * at the new refill rate.
+   */
   void followTimes(LimitChange change, long atMicros) {
     timeToFull.followOwed(change, atMicros);
     epochs.follow(change);

@@ -155,7 +155,10 @@ final class EpochAccounts {
     return clears;
   }
 
-  /** Converts durations that represent tokens to the refill rate of a new limit. */
+  /**
+   * Converts the refill durations for a new limit, so that each represents the same number of tokens
+   * at the new refill rate.
+   */
   void follow(LimitChange change) {
     gapCheck.followHeadroom(change);
     current.followCredit(change);
