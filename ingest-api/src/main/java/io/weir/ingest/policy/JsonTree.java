@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
 final class JsonTree {
   private static final JsonFactory FACTORY =
       JsonFactory.builder()
+          // the symbol table throws IllegalStateException for some names with equal hash codes
+          .disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES)
           .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
           .streamReadConstraints(
               StreamReadConstraints.builder()

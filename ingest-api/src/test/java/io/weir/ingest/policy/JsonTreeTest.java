@@ -77,6 +77,24 @@ final class JsonTreeTest {
     assertSame(tree.path("a"), tree.path("b"));
   }
 
+  /** Regression: Jackson's symbol table threw an exception that named an internal error. */
+  @Test
+  void ifJson_namesWithEqualHashCodes_areRead() {
+    StringBuilder text = new StringBuilder("{");
+    for (int i = 0; i < 1 << 14; i++) {
+      text.append(i == 0 ? "\"" : ",\"");
+      for (int bit = 0; bit < 14; bit++) {
+        text.append((i >> bit & 1) == 0 ? "Bb" : "CA");
+      }
+      text.append("\":1");
+    }
+
+    JsonNode tree = JsonTree.ifJson(text + "}");
+
+    assertNotNull(tree);
+    assertEquals(1 << 14, tree.size());
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
