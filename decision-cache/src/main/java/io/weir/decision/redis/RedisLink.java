@@ -440,7 +440,8 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       throws InterruptedException {
     try {
       ServerInfo found = askServer(connection);
-      String forbidden = findForbidden(connection);
+      // a server in cluster mode may refuse the script
+      String forbidden = refusalOf(found).isEmpty() ? findForbidden(connection) : "";
       note(found);
       if (refusal.isEmpty()) {
         refusal = forbidden;

@@ -100,6 +100,16 @@ class ClusterModeIT {
     }
   }
 
+  /** Regression: the reason was the error of a script whose key is on another server. */
+  @Test
+  void serverInClusterModeWithoutSlots_isRefusedFromTheStart() throws Exception {
+    try (RedisServer server =
+            RedisServer.start(folder.resolve("cluster"), 0, "--cluster-enabled", "yes");
+        RedisDecisionCache cache = RedisDecisionCache.start(config(server))) {
+      assertTrue(cache.refusal().contains("cluster mode"), () -> cache.check().detail());
+    }
+  }
+
   @Test
   void singleServer_namedAsACluster_isRefusedFromTheStart() throws Exception {
     try (RedisServer server = RedisServer.start(folder.resolve("single"), 0);
