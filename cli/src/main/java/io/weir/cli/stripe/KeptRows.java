@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.stripe;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.io.JsonEOFException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -8,6 +9,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -88,11 +90,16 @@ final class KeptRows {
   static List<Line> read(Path file) throws ExportFailedException {
     List<Line> rows = new ArrayList<>();
     try {
-      for (String line : Files.readAllLines(file)) {
+      // replaces malformed input, because a line may end within a character
+      String text = new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+      for (String line : text.lines().toList()) {
         JsonNode kept;
         try {
           kept = JSON.readTree(line);
-        } catch (JsonEOFException incomplete) {
+        } catch (JsonProcessingException notJson) {
+          if (line.endsWith("}") && !(notJson instanceof JsonEOFException)) {
+            throw notJson;
+          }
           continue;
         }
         String place = "line " + (rows.size() + 1) + " of " + file;

@@ -16,12 +16,14 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -355,12 +357,15 @@ final class ExportModelTest {
   @Test
   void killedWhileARowWasKept_fileCanBeReadAndAppendedTo() throws Exception {
     mapping = MAPPINGS.get(1);
-    add(LedgerOfCalls.row("client1", "GET /", BEGIN, 7));
+    add(LedgerOfCalls.row("client1", "GET /\u00e9", BEGIN, 7));
     exportTopic("first");
     Path kept = folder.resolve("kept");
-    String line = Files.readString(kept);
-    Files.writeString(kept, line + line.substring(0, 40));
-    assertEquals(1, KeptRows.read(kept).size());
+    byte[] line = Files.readAllBytes(kept);
+    for (int written = 1; written < line.length - 1; written++) {
+      Files.write(kept, line);
+      Files.write(kept, Arrays.copyOf(line, written), StandardOpenOption.APPEND);
+      assertEquals(1, KeptRows.read(kept).size());
+    }
 
     add(LedgerOfCalls.row("client1", "GET /2", BEGIN, 8));
     exportTopic("first");
