@@ -23,6 +23,9 @@ final class PolicyRecords {
   /** Maximum number of contents that are compared. */
   private static final int MAX_CONTENTS = 10_000;
 
+  /** Maximum size of a content that is compared. Larger ones are rarely equal. */
+  private static final int MAX_CONTENT_BYTES = 1_000;
+
   /** The change of the previous record; null before the first one. */
   private PolicyEntry.@Nullable Change change;
 
@@ -44,18 +47,28 @@ final class PolicyRecords {
       return PolicyEntry.ofTexts(key, previous, 0, known, null);
     }
     PolicyEntry entry = PolicyEntryCodec.decode(key, value);
-    if (previous != null && previous.equals(entry.change())) {
-      entry = entry.ofChange(previous);
-    }
+    entry = entry.ofChange(begin(entry.change()));
     byte[] content = entry.contentText();
-    if (content == null || !isPlain(entry)) {
-      return entry;
-    }
     // a record that this class would write differently is not a pattern for later ones
-    if (contents.size() < MAX_CONTENTS && Arrays.equals(encodePlain(entry), value)) {
+    if (content != null
+        && content.length <= MAX_CONTENT_BYTES
+        && contents.size() < MAX_CONTENTS
+        && isPlain(entry)
+        && Arrays.equals(encodePlain(entry), value)) {
       contents.putIfAbsent(ByteBuffer.wrap(content), content);
     }
     return entry;
+  }
+
+  /** Sets the change of the previous record, and returns it. */
+  private PolicyEntry.Change begin(PolicyEntry.Change next) {
+    PolicyEntry.Change known = change;
+    if (next.equals(known)) {
+      return known;
+    }
+    change = next;
+    beginning = PolicyEntryCodec.encodeChange(next);
+    return next;
   }
 
   /** Returns whether an entry has only the members of its change, and the settings of a client. */
@@ -67,10 +80,7 @@ final class PolicyRecords {
   }
 
   private byte[] encodePlain(PolicyEntry entry) {
-    if (!entry.change().equals(change)) {
-      change = entry.change();
-      beginning = PolicyEntryCodec.encodeChange(change);
-    }
+    PolicyEntry.Change unused = begin(entry.change());
     byte[] content = Objects.requireNonNull(entry.contentText());
     ByteBuffer value = ByteBuffer.allocate(beginning.length + CONTENT.length + content.length + 1);
     return value.put(beginning).put(CONTENT).put(content).put((byte) '}').array();

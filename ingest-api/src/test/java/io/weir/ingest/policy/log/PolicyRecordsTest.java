@@ -3,6 +3,7 @@ package io.weir.ingest.policy.log;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
@@ -49,6 +50,34 @@ final class PolicyRecordsTest {
     assertSame(one.change(), other.change());
     assertSame(one.contentText(), other.contentText());
     assertEquals(PolicyKey.ofClient("b"), other.key());
+  }
+
+  /** Regression: each change of a client with many API keys stayed in memory. */
+  @Test
+  void largeContents_areNotKept_butTheirChangeIsShared() throws Exception {
+    byte[] value = text("\"client\":{\"a\":\"" + "x".repeat(1_000) + "\"}}");
+    PolicyEntry one = records.decode(PolicyKey.ofClient("a"), value);
+    PolicyEntry other = records.decode(PolicyKey.ofClient("b"), value);
+
+    assertNotSame(one.contentText(), other.contentText());
+    assertSame(one.change(), other.change());
+    assertEquals(one.content(), other.content());
+  }
+
+  /** Regression: after this many contents, no later change was recognized. */
+  @Test
+  void afterManyContents_aKnownContentOfALaterChangeIsShared() throws Exception {
+    PolicyEntry first = records.decode(PolicyKey.ofClient("a"), text("\"client\":{\"a\":0}}"));
+    for (int i = 1; i <= 10_000; i++) {
+      records.decode(PolicyKey.ofClient("a"), text("\"client\":{\"a\":" + i + "}}"));
+    }
+    byte[] later = PolicyEntryCodec.encode(first.ofChange(SECOND));
+
+    PolicyEntry one = records.decode(PolicyKey.ofClient("b"), later);
+    PolicyEntry other = records.decode(PolicyKey.ofClient("c"), later);
+
+    assertSame(one.change(), other.change());
+    assertSame(first.contentText(), other.contentText());
   }
 
   @Test
