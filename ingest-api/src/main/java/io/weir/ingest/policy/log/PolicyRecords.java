@@ -63,7 +63,7 @@ final class PolicyRecords {
   /** Sets the change of the previous record, and returns it. */
   private PolicyEntry.Change begin(PolicyEntry.Change next) {
     PolicyEntry.Change known = change;
-    if (next.equals(known)) {
+    if (known != null && known.equals(next)) {
       return known;
     }
     change = next;
