@@ -60,7 +60,7 @@ final class BlockingScript {
     } catch (ExecutionException failed) {
       if (Failures.isReadOnly(failed)) {
         link.drop(connection, "the server is a read-only replica");
-      } else if (Failures.isForbidden(failed)) {
+      } else if (Failures.isForbiddenCommand(failed)) {
         link.drop(connection, Failures.describe(failed));
       }
       throw new CacheUnavailableException(Failures.undecided(failed).detail());

@@ -80,11 +80,15 @@ final class Failures {
         && describe(error).contains("READONLY");
   }
 
-  /** Returns whether the error means that the user must not run a command or use a key. */
-  static boolean isForbidden(Throwable error) {
+  /**
+   * Returns whether the error means that the user must not run a command. Then no check can be
+   * decided. If the user must not use a key, only the checks with this key cannot be decided.
+   */
+  static boolean isForbiddenCommand(Throwable error) {
     String detail = describe(error);
     return unwrap(error) instanceof RedisCommandExecutionException
-        && (detail.contains(FORBIDDEN) || detail.contains(FORBIDDEN_BEFORE_7));
+        && (detail.contains(FORBIDDEN) || detail.contains(FORBIDDEN_BEFORE_7))
+        && !detail.contains(" key");
   }
 
   /** Returns whether the error means that the server is in cluster mode. */

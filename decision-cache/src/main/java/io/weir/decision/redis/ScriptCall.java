@@ -113,7 +113,7 @@ final class ScriptCall {
         }
       } else if (Failures.isClusterMode(error)) {
         environment.link.drop(connection, Failures.CLUSTER_MODE);
-      } else if (Failures.isForbidden(error)) {
+      } else if (Failures.isForbiddenCommand(error)) {
         environment.link.drop(connection, Failures.describe(error));
       }
       fail(Failures.undecided(error));

@@ -155,6 +155,20 @@ class RestrictedUserIT {
     }
   }
 
+  /** Regression: each check of a forbidden key disconnected all others. */
+  @Test
+  void keyForbidden_otherBucketsAreStillDecided() {
+    setUser("on >p ~*[^z] &* +@all");
+    try (RedisDecisionCache cache = node()) {
+      for (int i = 0; i < 5; i++) {
+        Decision.Undecided none =
+            assertInstanceOf(Decision.Undecided.class, cache.take(check("w1:z")));
+        assertEquals(Cause.UNAVAILABLE, none.cause(), none::detail);
+        assertInstanceOf(Decision.Allowed.class, cache.take(check("w1:a")));
+      }
+    }
+  }
+
   @Test
   void commandForbidden_scriptsFail_andNoValueCountsAsCorrupt() {
     setUser(ALL);
@@ -187,7 +201,7 @@ class RestrictedUserIT {
   }
 
   private static void assertForbidden(RedisCommandExecutionException failed) {
-    assertTrue(Failures.isForbidden(failed), failed::getMessage);
+    assertTrue(Failures.isForbiddenCommand(failed), failed::getMessage);
     assertEquals(Cause.UNAVAILABLE, Failures.undecided(failed).cause());
   }
 
