@@ -47,7 +47,7 @@ final class Gateway implements AutoCloseable {
   static Gateway nginxWithTokens(Path folder, TwoNodes nodes, Shop shop) throws Exception {
     List<String> blocks = Recipe.blocks("nginx");
     String site = blocks.get(0);
-    int key = site.indexOf("# a key that is too long");
+    int key = site.indexOf("map $http_x_api_key ");
     String ofKey = site.substring(key, site.indexOf("}\n", key) + 2);
     Map<String, String> places = new LinkedHashMap<>();
     places.put(ofKey, blocks.get(2));
