@@ -215,7 +215,9 @@ public final class TokenFile {
       Set<Scope> scopes = new HashSet<>();
       if (!value.isArray() || value.isEmpty()) {
         problems.add(
-            place + " must be a list of scopes; each scope is check, report or admin" + actual(value));
+            place
+                + " must be a list of scopes; each scope is check, report or admin"
+                + actual(value));
         return scopes;
       }
       for (JsonNode each : value) {

@@ -96,8 +96,7 @@ final class QuarantineIT {
 
   @Test
   void positionNotInTheQuarantine_isReported() {
-    assertTrue(
-        said(1, "replay", "99@5").contains("weir: the quarantine has no entry at 99@5"));
+    assertTrue(said(1, "replay", "99@5").contains("weir: the quarantine has no entry at 99@5"));
     assertTrue(said(1, "list", "0@5:2").contains("the quarantine has no entry at 0@5:2"));
   }
 

@@ -117,8 +117,8 @@ public final class KafkaConnection {
   /**
    * Sets the system property that lets Kafka's clients fetch tokens from the operator's URL
    * (KIP-1139), unless it is set. Kafka requires the system property to protect programs whose
-   * client properties come from untrusted users. In Weir, they come from the
-   * operator, who is trusted.
+   * client properties come from untrusted users. In Weir, they come from the operator, who is
+   * trusted.
    */
   private static void allowTokenEndpoint(Map<String, String> properties) {
     String endpoint = properties.get(TOKEN_ENDPOINT);

@@ -156,8 +156,8 @@ final class EpochAccounts {
   }
 
   /**
-   * Converts the refill durations for a new limit, so that each represents the same number of tokens
-   * at the new refill rate.
+   * Converts the refill durations for a new limit, so that each represents the same number of
+   * tokens at the new refill rate.
    */
   void follow(LimitChange change) {
     gapCheck.followHeadroom(change);
