@@ -63,12 +63,13 @@ final class ComposeCluster implements Deployment, AutoCloseable {
     variables.put("WEIR_KAFKA_PORT", kafkaPort);
     kafka = "localhost:" + kafkaPort;
     String name = "weir-e2e-" + Integer.toHexString(root.hashCode());
-    project = ComposeProject.up(root, name, variables, root.resolve("e2e/target/compose.log"));
+    project =
+        ComposeProject.up(root, name, variables, root.resolve("tools/e2e/target/compose.log"));
   }
 
   /** As its operator makes one by {@code weir tokens create}. */
   private Path tokensFile(Path root) throws IOException {
-    Path file = root.resolve("e2e/target/compose-tokens.yml").toAbsolutePath();
+    Path file = root.resolve("tools/e2e/target/compose-tokens.yml").toAbsolutePath();
     Files.createDirectories(file.getParent());
     return Files.writeString(
         file,
