@@ -127,12 +127,11 @@ final class ExportState implements AutoCloseable {
       adjustments.putAll(more.adjustments);
       resent.putAll(more.resent);
       more.finals.forEach((partition, ids) -> finals(partition).putAll(ids));
-      forgetClosed();
+      more.closed.keySet().forEach(this::forgetClosed);
     }
 
-    void forgetClosed() {
-      finals.forEach(
-          (partition, ids) -> ids.values().removeIf(end -> end <= closedThrough(partition)));
+    void forgetClosed(int partition) {
+      finals(partition).values().removeIf(end -> end <= closedThrough(partition));
     }
   }
 
@@ -290,7 +289,7 @@ final class ExportState implements AutoCloseable {
     unjoined.remove(partition);
     long through = rows.closed.merge(partition, row.closedThroughEpochMillis(), Math::max);
     changes.closed.put(partition, through);
-    rows.forgetClosed();
+    rows.forgetClosed(partition);
   }
 
   /** Records that all rows before an offset are read. */
@@ -414,10 +413,8 @@ final class ExportState implements AutoCloseable {
     if (line.has("end")) {
       end(JSON.convertValue(line.get("end"), Rows.class));
     }
-    line.path("unjoined")
-        .forEach(partition -> unjoined.putIfAbsent(partition.asInt(), new HashSet<>()));
-    if (line.has("awaited")) {
-      unjoined.putAll(JSON.convertValue(line.get("awaited"), IDS));
+    if (line.has("unjoined")) {
+      unjoined.putAll(JSON.convertValue(line.get("unjoined"), IDS));
     }
   }
 
@@ -452,8 +449,7 @@ final class ExportState implements AutoCloseable {
             line("begin", pending),
             line("broken", Map.of("sent", sent)),
             line("keep", kept),
-            line("unjoined", unjoined.keySet()),
-            line("awaited", unjoined))
+            line("unjoined", unjoined))
         .map(line -> line + "\n")
         .collect(Collectors.joining());
   }

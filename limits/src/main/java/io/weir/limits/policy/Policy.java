@@ -151,18 +151,7 @@ public record Policy(
             && other.refills()
             && !other.isQueue()
             && lease.tokens() <= other.capacityTokens();
-    return new Policy(
-        name,
-        match,
-        key,
-        other,
-        mode,
-        onCacheFailure,
-        onColdCache,
-        cap,
-        fits ? lease : null,
-        ipPrefix,
-        replaces);
+    return toBuilder().limit(other).debtCapTokens(cap).lease(fits ? lease : null).build();
   }
 
   /**

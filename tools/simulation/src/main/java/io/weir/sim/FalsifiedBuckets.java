@@ -7,7 +7,7 @@ import io.weir.limits.LogState;
 import io.weir.limits.SlotState;
 import org.jspecify.annotations.Nullable;
 
-/** The stored buckets of a cache, of which a {@link Mutant} falsifies a part. */
+/** The stored buckets of a cache. A {@link Mutant} falsifies a part of them. */
 abstract class FalsifiedBuckets implements KeptBuckets {
   private final KeptBuckets real;
 
