@@ -78,21 +78,6 @@ final class AdmissionHandler extends Handler.Wrapper {
 
   private static final String NOTHING_DONE = "; the call was neither decided nor recorded";
 
-  /** Routes that are served without the servlet. */
-  interface DirectRoutes {
-    /** Returns the route of a request; null if the servlet serves it. */
-    @Nullable DirectRoute find(Request request);
-  }
-
-  /** A route that is served without the servlet. */
-  interface DirectRoute {
-    /** Returns whether {@link #serve} may block its thread or occupy it for milliseconds. */
-    boolean occupiesThread();
-
-    /** Answers the exchange, immediately or later. */
-    void serve(Exchange exchange);
-  }
-
   private final Executor threads;
   private final DirectRoutes direct;
   private final Admission admission;
@@ -157,9 +142,8 @@ final class AdmissionHandler extends Handler.Wrapper {
     } else if (METRICS.equals(path)) {
       scrape(request, response, callback);
     } else {
-      boolean batch = BatchRoute.PATH.equals(path) || EventsRoute.isBatch(request);
-      int maxBytes = batch ? RequestBody.MAX_BATCH_BYTES : RequestBody.MAX_BYTES;
-      Visitor visitor = new Visitor(request, response, callback, batch);
+      Visitor visitor = new Visitor(request, response, callback, direct.find(request));
+      int maxBytes = visitor.batch ? RequestBody.MAX_BATCH_BYTES : RequestBody.MAX_BYTES;
       new BodyReader(request, maxBytes, incomplete, visitor).run();
     }
     return true;
@@ -312,20 +296,29 @@ final class AdmissionHandler extends Handler.Wrapper {
     private final Request request;
     private final Response response;
     private final Callback callback;
+    private final DirectRoutes.@Nullable Route route;
     private final boolean batch;
 
-    Visitor(Request request, Response response, Callback callback, boolean batch) {
+    /**
+     * Creates a visitor.
+     *
+     * @param route the route of the request; null if the servlet serves the request
+     */
+    Visitor(
+        Request request,
+        Response response,
+        Callback callback,
+        DirectRoutes.@Nullable Route route) {
       this.request = request;
       this.response = response;
       this.callback = callback;
-      this.batch = batch;
+      this.route = route;
+      this.batch = route != null && route.isBatch();
     }
 
     @Override
     public void whole(byte[] body) {
-      DirectRoute route = direct.find(request);
-      boolean onThread =
-          route == null || route.occupiesThread() || body.length > MAX_BYTES_WITHOUT_THREAD;
+      boolean onThread = route == null || batch || body.length > MAX_BYTES_WITHOUT_THREAD;
       HttpStatistics.Shed refusal = admit(onThread);
       if (refusal != null) {
         shed(refusal);

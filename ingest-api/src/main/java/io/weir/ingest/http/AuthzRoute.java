@@ -8,8 +8,6 @@ import io.weir.topics.problem.Problem;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpStatus;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The routes {@code /v1/authz/…} for forward auth by gateways. A route reads the call from header
@@ -21,8 +19,6 @@ final class AuthzRoute {
 
   /** The reason of the problem, for gateways that do not read bodies. */
   static final String REASON = "X-RateLimit-Reason";
-
-  private static final Logger LOG = LoggerFactory.getLogger(AuthzRoute.class);
 
   private final CheckGate gate;
   private final CallReader reader;
@@ -50,27 +46,12 @@ final class AuthzRoute {
 
   /** Answers a request, immediately or later; does not block. */
   void handle(Exchange exchange) {
+    exchange.refuseTo(dialect);
     CallReader.Read read = read(exchange);
     if (callers != null && read instanceof CallReader.Read.Presented presented) {
-      callers.identify(
-          exchange, presented, (identified, failed) -> identified(exchange, identified, failed));
+      callers.identify(exchange, presented, identified -> decide(exchange, identified));
     } else {
       decide(exchange, read);
-    }
-  }
-
-  private void identified(
-      Exchange exchange, CallReader.@Nullable Read read, @Nullable Throwable failed) {
-    try {
-      if (read == null) {
-        LOG.error("request failed dialect={}", dialect, failed);
-        refuse(exchange, CheckApi.FAILED);
-      } else {
-        decide(exchange, read);
-      }
-    } catch (RuntimeException | Error fault) {
-      LOG.error("request failed dialect={}", dialect, fault);
-      refuse(exchange, CheckApi.FAILED);
     }
   }
 
@@ -79,13 +60,12 @@ final class AuthzRoute {
       if (refused.problem().status() == HttpStatus.UNAUTHORIZED_401) {
         exchange.fields().put(HttpHeader.WWW_AUTHENTICATE, refused.challenge());
       }
-      refuse(exchange, refused.problem());
+      exchange.refuse(refused.problem());
       return;
     }
-    var unused =
-        gate.submit(((CallReader.Read.Asked) read).call(), null, exchange.traceOfCalls())
-            .whenComplete(
-                (outcome, failed) -> exchange.later(() -> answer(exchange, outcome, failed)));
+    exchange.answerLater(
+        gate.submit(((CallReader.Read.Asked) read).call(), null, exchange.traceOfCalls()),
+        outcome -> answer(exchange, outcome));
   }
 
   private CallReader.Read read(Exchange exchange) {
@@ -103,24 +83,11 @@ final class AuthzRoute {
     }
   }
 
-  private void answer(
-      Exchange exchange, @Nullable CheckOutcome outcome, @Nullable Throwable failed) {
-    try {
-      if (outcome == null) {
-        LOG.error("request failed dialect={}", dialect, failed);
-        refuse(exchange, CheckApi.FAILED);
-      } else if (outcome instanceof CheckOutcome.Decided decided) {
-        answer(exchange, decided);
-      } else {
-        refuse(exchange, CheckRoute.refusal(exchange, outcome));
-      }
-    } catch (RuntimeException | Error fault) {
-      LOG.error("request failed dialect={}", dialect, fault);
-      refuse(exchange, CheckApi.FAILED);
+  private void answer(Exchange exchange, CheckOutcome outcome) {
+    if (!(outcome instanceof CheckOutcome.Decided decided)) {
+      CheckRoute.refuse(exchange, outcome);
+      return;
     }
-  }
-
-  private void answer(Exchange exchange, CheckOutcome.Decided decided) {
     verdictFields.put(exchange.fields(), decided);
     int status = CheckResponse.status(decided);
     if (decided.call().allowed()) {
@@ -133,15 +100,6 @@ final class AuthzRoute {
       exchange.writeEmpty(status == 429 ? HttpStatus.FORBIDDEN_403 : status);
     } else {
       exchange.write(status, CheckResponse.body(decided));
-    }
-  }
-
-  private void refuse(Exchange exchange, Problem problem) {
-    if (dialect.knowsForbiddenOnly()) {
-      exchange.refuseWithoutBody(problem);
-    } else {
-      exchange.fields().put(REASON, problem.reason().word());
-      exchange.refuse(problem);
     }
   }
 }

@@ -10,9 +10,8 @@ import io.weir.ingest.http.HttpStatistics.CallerToken;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.util.Optional;
-import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.eclipse.jetty.http.HttpHeader;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Identifies the client of a forward-auth request from its JWT. Separate threads verify signatures;
@@ -44,29 +43,18 @@ final class CallerCheck {
   /**
    * Identifies the client of a call, immediately or later; does not block.
    *
-   * @param then receives the call, its refusal, or the exception that prevented the identification;
-   *     runs on the thread that reads the connection
+   * @param then receives the call or its refusal; runs on the thread that reads the connection
    */
-  void identify(
-      Exchange exchange,
-      Read.Presented presented,
-      BiConsumer<@Nullable Read, @Nullable Throwable> then) {
+  void identify(Exchange exchange, Read.Presented presented, Consumer<Read> then) {
     Optional<Caller> known = tokens.known(presented.token());
     if (known.isPresent()) {
       statistics.callerTokens(CallerToken.REMEMBERED).increment();
-      then.accept(presented.of(known.get()), null);
+      then.accept(presented.of(known.get()));
       return;
     }
-    var unused =
-        tokens
-            .verify(presented.token())
-            .whenComplete(
-                (verdict, failed) ->
-                    exchange.later(
-                        () ->
-                            then.accept(
-                                verdict == null ? null : read(exchange, presented, verdict),
-                                failed)));
+    exchange.answerLater(
+        tokens.verify(presented.token()),
+        verdict -> then.accept(read(exchange, presented, verdict)));
   }
 
   private Read read(Exchange exchange, Read.Presented presented, Verdict verdict) {

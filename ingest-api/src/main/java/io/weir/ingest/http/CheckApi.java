@@ -9,13 +9,10 @@ import io.javalin.http.MethodNotAllowedResponse;
 import io.weir.access.Access;
 import io.weir.access.AllowedMethods;
 import io.weir.access.Tls;
-import io.weir.access.caller.CallerTokens;
 import io.weir.access.openapi.ApiDescription;
 import io.weir.access.openapi.ApiPages;
 import io.weir.access.port.SlowHeads;
 import io.weir.decision.DecisionCache;
-import io.weir.ingest.authz.CallIdentity;
-import io.weir.ingest.authz.CallReader;
 import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.event.EventRules;
 import io.weir.ingest.gate.CallLog;
@@ -29,17 +26,11 @@ import io.weir.topics.problem.ProblemPages;
 import io.weir.topics.problem.ProblemReason;
 import io.weir.topics.problem.Routes;
 import java.time.Duration;
-import java.util.EnumMap;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
-import org.eclipse.jetty.http.HttpHeader;
-import org.eclipse.jetty.http.HttpHeaderValue;
-import org.eclipse.jetty.http.HttpMethod;
-import org.eclipse.jetty.server.Request;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,10 +38,6 @@ import org.slf4j.LoggerFactory;
 /** The HTTP server of the check API. */
 public final class CheckApi implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(CheckApi.class);
-
-  private static final Problem STOPPING =
-      Problem.of(ProblemReason.STOPPING, "the node is stopping");
-  static final Problem FAILED = Problem.of(ProblemReason.INTERNAL_ERROR, "see the node's log");
 
   /**
    * Maximum time that a stop waits for calls in progress, equal to the maximum time that a call
@@ -61,22 +48,9 @@ public final class CheckApi implements AutoCloseable {
   private static final Duration FINISH_LOOK = Duration.ofMillis(5);
 
   private static final String JSON = "application/json";
-  private static final String CHECK_WITH_SLASH = CheckRoute.PATH + "/";
 
   private final Parts parts;
-  private final AdmissionHandler.DirectRoute checkDirectly;
-  private final Map<AuthzDialect, AdmissionHandler.DirectRoute> authzDirectly =
-      new EnumMap<>(AuthzDialect.class);
-  private final @Nullable CallerTokens callerTokens;
-  private final AdmissionHandler.DirectRoute batchDirectly;
-  private final AdmissionHandler.DirectRoute renewDirectly;
-  private final AdmissionHandler.DirectRoute releaseDirectly;
-  private final AdmissionHandler.DirectRoute eventDirectly;
-  private final AdmissionHandler.DirectRoute eventsDirectly;
-  private final AdmissionHandler.DirectRoute openMeterEventDirectly;
-  private final AdmissionHandler.DirectRoute openMeterEventsDirectly;
-  private final AdmissionHandler.DirectRoute rateLimitDirectly;
-  private final RateLimits rateLimits;
+  private final DirectRoutes direct;
   private final SettleRoute settle;
   private final Admission admission;
   private final UnreadAnswers unread;
@@ -85,7 +59,6 @@ public final class CheckApi implements AutoCloseable {
   private final Javalin javalin;
   private final SlowHeads slowHeads;
   private volatile boolean stopping;
-  private volatile boolean turningAway;
 
   /**
    * The components that the routes use.
@@ -138,41 +111,7 @@ public final class CheckApi implements AutoCloseable {
       @Nullable Executor callThreads,
       HttpStatistics statistics) {
     this.parts = parts;
-    VerdictFields verdictFields = new VerdictFields(settings.limitHeaders());
-    this.checkDirectly =
-        new Direct(
-            false,
-            CheckRoute.PATH,
-            new CheckRoute(parts.gate(), settings.unknownMembers(), verdictFields)::handle);
-    CallReader reader = new CallReader(settings.authz());
-    this.callerTokens =
-        settings.authz().identity() instanceof CallIdentity.ClientToken byToken
-            ? CallerTokens.open(byToken.tokens())
-            : null;
-    CallerCheck callers =
-        callerTokens == null ? null : new CallerCheck(callerTokens, reader, statistics);
-    for (AuthzDialect dialect : AuthzDialect.values()) {
-      AuthzRoute route = new AuthzRoute(parts.gate(), reader, callers, verdictFields, dialect);
-      authzDirectly.put(dialect, new Direct(false, dialect.path(), route::handle));
-    }
-    this.batchDirectly =
-        new Direct(
-            true, BatchRoute.PATH, new BatchRoute(parts.gate(), settings.unknownMembers())::handle);
-    SlotRoutes slots = new SlotRoutes(parts.gate().slots(), settings.unknownMembers());
-    this.renewDirectly = new Direct(false, slots::renew);
-    this.releaseDirectly = new Direct(false, slots::release);
-    EventsRoute events = new EventsRoute(parts.gate().usage(), parts.events());
-    this.eventDirectly = new Direct(false, events::one);
-    this.eventsDirectly = new Direct(true, events::batch);
-    this.openMeterEventDirectly = new Direct(false, events::openMeterOne);
-    this.openMeterEventsDirectly = new Direct(true, events::openMeterBatch);
-    this.rateLimits =
-        new RateLimits(parts.gate(), settings.rateLimits(), verdictFields::ofRateLimit);
-    this.rateLimitDirectly =
-        new Direct(
-            false,
-            RateLimitRoute.PATH,
-            new RateLimitRoute(rateLimits, settings.unknownMembers())::handle);
+    this.direct = new DirectRoutes(parts, settings, statistics);
     this.settle = new SettleRoute(parts.settler(), settings.unknownMembers());
     this.admission =
         Admission.of(
@@ -191,7 +130,7 @@ public final class CheckApi implements AutoCloseable {
                   config,
                   settings,
                   callThreads,
-                  this::find,
+                  direct,
                   admission,
                   bodies,
                   unread,
@@ -232,7 +171,7 @@ public final class CheckApi implements AutoCloseable {
     try {
       api.javalin.start();
     } catch (RuntimeException notStarted) {
-      api.closeCallerTokens();
+      api.direct.close();
       throw notStarted;
     }
     api.slowHeads.start();
@@ -240,13 +179,8 @@ public final class CheckApi implements AutoCloseable {
   }
 
   private void routes(JavalinConfig config, ApiPages pages) {
-    config.routes.post(CheckRoute.PATH, CheckApi::refuseAlternativePath);
-    config.routes.post(BatchRoute.PATH, CheckApi::refuseAlternativePath);
-    config.routes.post(SlotRoutes.RENEW, CheckApi::refuseAlternativePath);
-    config.routes.post(SlotRoutes.RELEASE, CheckApi::refuseAlternativePath);
-    config.routes.post(EventsRoute.PATH, CheckApi::refuseAlternativePath);
-    config.routes.post(EventsRoute.OPENMETER_PATH, CheckApi::refuseAlternativePath);
-    config.routes.post(RateLimitRoute.PATH, CheckApi::refuseAlternativePath);
+    // the router answers other methods and OPTIONS
+    direct.posts().forEach(path -> config.routes.post(path, CheckApi::refuseAlternativePath));
     config.routes.post(SettleRoute.PATH, this::settle);
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
     pages.register(config, CheckApi::refuseAlternativePath);
@@ -266,7 +200,7 @@ public final class CheckApi implements AutoCloseable {
         Exception.class,
         (failed, context) -> {
           LOG.error("request failed path={}", context.path(), failed);
-          answer(context, FAILED);
+          answer(context, ProblemWriter.FAILED);
         });
   }
 
@@ -300,91 +234,6 @@ public final class CheckApi implements AutoCloseable {
     }
   }
 
-  /** Returns the route of a request that is served without the servlet; null for other requests. */
-  private AdmissionHandler.@Nullable DirectRoute find(Request request) {
-    String path = request.getHttpURI().getPath();
-    AuthzDialect dialect = AuthzDialect.of(path);
-    if (dialect != null) {
-      return authzDirectly.get(dialect);
-    }
-    if (!HttpMethod.POST.is(request.getMethod())) {
-      return null;
-    }
-    return switch (path) {
-      case CheckRoute.PATH, CHECK_WITH_SLASH -> checkDirectly;
-      case BatchRoute.PATH -> batchDirectly;
-      case SlotRoutes.RENEW -> renewDirectly;
-      case SlotRoutes.RELEASE -> releaseDirectly;
-      case RateLimitRoute.PATH -> rateLimitDirectly;
-      case EventsRoute.PATH -> EventsRoute.isBatch(request) ? eventsDirectly : eventDirectly;
-      case EventsRoute.OPENMETER_PATH ->
-          EventsRoute.isBatch(request) ? openMeterEventsDirectly : openMeterEventDirectly;
-      default -> null;
-    };
-  }
-
-  /** Answers an exchange, immediately or later. */
-  private interface Handling {
-    void handle(Exchange exchange) throws JsonBody.Invalid;
-  }
-
-  /** Adapts a route, and answers requests whose route throws. */
-  private final class Direct implements AdmissionHandler.DirectRoute {
-    private final boolean occupiesThread;
-    private final @Nullable String tracedPath;
-    private final Handling handling;
-
-    /** Adapts a route that is not traced. */
-    Direct(boolean occupiesThread, Handling handling) {
-      this(occupiesThread, null, handling);
-    }
-
-    /**
-     * Adapts a route.
-     *
-     * @param tracedPath the route's path in traces; null if the route is not traced
-     */
-    Direct(boolean occupiesThread, @Nullable String tracedPath, Handling handling) {
-      this.occupiesThread = occupiesThread;
-      this.tracedPath = tracedPath;
-      this.handling = handling;
-    }
-
-    @Override
-    public boolean occupiesThread() {
-      return occupiesThread;
-    }
-
-    @Override
-    public void serve(Exchange exchange) {
-      if (tracedPath != null && parts.traces().isOn()) {
-        Request request = exchange.request();
-        exchange.trace(
-            parts
-                .traces()
-                .beginHttp(
-                    name -> AuthzDialect.values(request, name),
-                    request.getMethod(),
-                    tracedPath,
-                    request.isSecure(),
-                    request.getHeadersNanoTime()));
-      }
-      if (turningAway) {
-        exchange.fields().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
-        exchange.refuse(STOPPING);
-        return;
-      }
-      try {
-        handling.handle(exchange);
-      } catch (JsonBody.Invalid invalid) {
-        exchange.refuse(invalid.problem());
-      } catch (RuntimeException | Error failed) {
-        LOG.error("request failed path={}", exchange.request().getHttpURI().getPath(), failed);
-        exchange.refuse(FAILED);
-      }
-    }
-  }
-
   /**
    * Refuses an alternative spelling of a path that is served without the servlet. Only the servlet
    * accepts the spelling, so the bounds of the route were not applied.
@@ -394,10 +243,13 @@ public final class CheckApi implements AutoCloseable {
   }
 
   private void settle(Context context) {
-    if (turningAway) {
+    Problem problem;
+    if (direct.isRefusing()) {
       context.header("Connection", "close");
+      problem = ProblemWriter.STOPPING;
+    } else {
+      problem = settle.handle(context);
     }
-    Problem problem = turningAway ? STOPPING : settle.handle(context);
     if (problem != null) {
       answer(context, problem);
     }
@@ -443,7 +295,7 @@ public final class CheckApi implements AutoCloseable {
 
   /** Returns the component that decides requests of Envoy's rate limit service. */
   public RateLimits rateLimits() {
-    return rateLimits;
+    return direct.rateLimits();
   }
 
   /** Returns the port on which the server listens. */
@@ -461,7 +313,7 @@ public final class CheckApi implements AutoCloseable {
 
   /** Answers new calls with 503 and closes their connections. */
   public void refuseNewCalls() {
-    turningAway = true;
+    direct.refuse();
   }
 
   /** Waits at most a few seconds for the calls in progress, and then stops the server. */
@@ -473,7 +325,7 @@ public final class CheckApi implements AutoCloseable {
   /** Waits for the calls in progress for at most the given time, and then stops the server. */
   void close(Duration finishLimit) {
     stopping = true;
-    turningAway = true;
+    direct.refuse();
     bodies.stop();
     long end = System.nanoTime() + finishLimit.toNanos();
     while ((admission.underWay() > 0 || unread.size() > 0) && System.nanoTime() < end) {
@@ -481,16 +333,10 @@ public final class CheckApi implements AutoCloseable {
     }
     slowHeads.close();
     javalin.stop();
-    closeCallerTokens();
+    direct.close();
     parts.access().close();
     if (parts.tls() != null) {
       parts.tls().close();
-    }
-  }
-
-  private void closeCallerTokens() {
-    if (callerTokens != null) {
-      callerTokens.close();
     }
   }
 }

@@ -4,13 +4,10 @@ package io.weir.ingest.http;
 import io.weir.ingest.gate.CallRequest;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.CheckOutcome;
-import io.weir.topics.problem.Problem;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.util.Fields;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -41,37 +38,20 @@ final class CheckRoute {
         peek
             ? gate.submitPeek(request, null, exchange.traceOfCalls())
             : gate.submit(request, null, exchange.traceOfCalls());
-    var unused =
-        pending.whenComplete(
-            (outcome, failed) -> exchange.later(() -> answer(exchange, outcome, failed)));
-  }
-
-  private void answer(
-      Exchange exchange, @Nullable CheckOutcome outcome, @Nullable Throwable failed) {
-    try {
-      if (outcome == null) {
-        throw new CompletionException(failed);
-      }
-      answer(exchange, outcome);
-    } catch (RuntimeException | Error fault) {
-      LOG.error("request failed path={}", PATH, fault);
-      exchange.refuse(CheckApi.FAILED);
-    }
+    exchange.answerLater(pending, outcome -> answer(exchange, outcome));
   }
 
   private void answer(Exchange exchange, CheckOutcome outcome) {
     if (outcome instanceof CheckOutcome.Decided decided) {
-      answer(exchange, decided);
+      verdictFields.put(exchange.fields(), decided);
+      exchange.write(CheckResponse.status(decided), CheckResponse.body(decided));
     } else {
-      exchange.refuse(refusal(exchange, outcome));
+      refuse(exchange, outcome);
     }
   }
 
-  /**
-   * Returns the problem of a call that was not decided or not recorded, and writes the
-   * corresponding header fields.
-   */
-  static Problem refusal(Exchange exchange, CheckOutcome outcome) {
+  /** Answers a call that was not decided or not recorded. */
+  static void refuse(Exchange exchange, CheckOutcome outcome) {
     if (outcome instanceof CheckOutcome.NotKept notKept) {
       LOG.debug("call not kept: {}", notKept.refused());
     }
@@ -82,7 +62,7 @@ final class CheckRoute {
       // a 401 response must have a challenge (RFC 9110 §15.5.2)
       exchange.fields().put(HttpHeader.WWW_AUTHENTICATE, CHALLENGE);
     }
-    return Objects.requireNonNull(CheckResponse.problem(outcome));
+    exchange.refuse(Objects.requireNonNull(CheckResponse.problem(outcome)));
   }
 
   private static boolean isPeek(Fields parameters) throws JsonBody.Invalid {
@@ -101,10 +81,5 @@ final class CheckRoute {
       }
     }
     return "true".equals(parameters.getValue("peek"));
-  }
-
-  private void answer(Exchange exchange, CheckOutcome.Decided decided) {
-    verdictFields.put(exchange.fields(), decided);
-    exchange.write(CheckResponse.status(decided), CheckResponse.body(decided));
   }
 }

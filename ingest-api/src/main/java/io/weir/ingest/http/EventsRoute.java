@@ -17,14 +17,11 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpStatus;
 import org.eclipse.jetty.server.Request;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The routes that accept usage events as CloudEvents: {@code POST /v1/usage-events}, and {@code
@@ -41,8 +38,6 @@ final class EventsRoute {
 
   /** Maximum number of refused events that a response lists. */
   private static final int MAX_ERRORS = 100;
-
-  private static final Logger LOG = LoggerFactory.getLogger(EventsRoute.class);
 
   private final UsageLog usage;
   private final EventReader reader;
@@ -170,27 +165,7 @@ final class EventsRoute {
   }
 
   private void answerLater(Exchange exchange, List<Element<Usage>> events, Answering answering) {
-    var unused =
-        submit(events)
-            .whenComplete(
-                (taken, failed) ->
-                    exchange.later(() -> answerSafely(exchange, taken, failed, answering)));
-  }
-
-  private static void answerSafely(
-      Exchange exchange,
-      @Nullable List<Recorded> taken,
-      @Nullable Throwable failed,
-      Answering answering) {
-    try {
-      if (taken == null) {
-        throw new CompletionException(failed);
-      }
-      answer(exchange, taken, answering);
-    } catch (RuntimeException | Error fault) {
-      LOG.error("request failed path={}", exchange.request().getHttpURI().getPath(), fault);
-      exchange.refuse(CheckApi.FAILED);
-    }
+    exchange.answerLater(submit(events), taken -> answer(exchange, taken, answering));
   }
 
   private static void answer(Exchange exchange, List<Recorded> taken, Answering answering) {

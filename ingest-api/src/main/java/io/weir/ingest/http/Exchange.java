@@ -6,6 +6,8 @@ import io.weir.ingest.trace.RequestTrace;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.nio.ByteBuffer;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.eclipse.jetty.http.HttpException;
 import org.eclipse.jetty.http.HttpField;
@@ -22,12 +24,14 @@ import org.eclipse.jetty.util.Fields;
 import org.eclipse.jetty.util.IteratingCallback;
 import org.eclipse.jetty.util.NanoTime;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A request with its complete body, and the response, on a route that is served without the
  * servlet. The route responds once, with {@link #write} or {@link #refuse}, immediately or {@link
- * #later}. These methods do not wait until the caller reads. May be passed between threads; only
- * one thread may use it at a time.
+ * #answerLater later}. These methods do not wait until the caller reads. May be passed between
+ * threads; only one thread may use it at a time.
  */
 final class Exchange {
   private static final HttpField JSON =
@@ -38,6 +42,8 @@ final class Exchange {
   /** Retry time of a 503 response, because Redis and Kafka usually recover within seconds. */
   static final String RETRY_AFTER_UNAVAILABLE_SECONDS = "1";
 
+  private static final Logger LOG = LoggerFactory.getLogger(Exchange.class);
+
   private static final int PART_BYTES = 32 * 1024;
 
   private final Request request;
@@ -47,6 +53,7 @@ final class Exchange {
   private final Answered answered;
   private volatile long progressNanos = NanoTime.now();
   private @Nullable RequestTrace trace;
+  private @Nullable AuthzDialect gateway;
 
   /** Called when the response of an exchange is complete but may not yet be written. */
   interface Answered {
@@ -211,25 +218,54 @@ final class Exchange {
     }
   }
 
+  /** Makes {@link #refuse} respond in the form that a gateway accepts. */
+  void refuseTo(AuthzDialect dialect) {
+    gateway = dialect;
+  }
+
   /** Responds with a problem. Adds a Retry-After field to a 503 response unless it has one. */
   void refuse(Problem problem) {
-    ProblemWriter.write(response, callback, problem);
+    if (gateway != null && gateway.knowsForbiddenOnly()) {
+      ProblemWriter.writeWithoutBody(response, callback, problem);
+    } else {
+      if (gateway != null) {
+        fields().put(AuthzRoute.REASON, problem.reason().word());
+      }
+      ProblemWriter.write(response, callback, problem);
+    }
     answered.answered(0, () -> progressNanos);
     endTrace(problem.status());
   }
 
-  /** Responds like {@link #refuse}, with header fields only. */
-  void refuseWithoutBody(Problem problem) {
-    ProblemWriter.writeWithoutBody(response, callback, problem);
-    answered.answered(0, () -> progressNanos);
-    endTrace(problem.status());
+  /** Logs an unexpected exception, and responds with an internal error. */
+  void fail(@Nullable Throwable fault) {
+    LOG.error("request failed path={}", request.getHttpURI().getPath(), fault);
+    refuse(ProblemWriter.FAILED);
   }
 
   /**
-   * Queues a task for the thread that reads the connection, where writing the response wakes no
-   * other thread. The task must not block.
+   * Responds when a result is available, on the thread that reads the connection. There, writing
+   * the response wakes no other thread. If the result or the response fails, calls {@link #fail}.
+   *
+   * @param answering responds with the result; must not block
    */
-  void later(Runnable answering) {
-    AnsweringEndPoint.execute(request, answering);
+  <T> void answerLater(CompletableFuture<T> pending, Consumer<? super T> answering) {
+    var unused =
+        pending.whenComplete(
+            (result, failed) ->
+                AnsweringEndPoint.execute(request, () -> answer(result, failed, answering)));
+  }
+
+  private <T> void answer(
+      @Nullable T result, @Nullable Throwable failed, Consumer<? super T> answering) {
+    if (result == null) {
+      fail(failed);
+      return;
+    }
+    try {
+      answering.accept(result);
+    } catch (RuntimeException | Error fault) {
+      fail(fault);
+    }
   }
 }

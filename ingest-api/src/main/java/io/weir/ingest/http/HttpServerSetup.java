@@ -55,7 +55,7 @@ final class HttpServerSetup {
       JavalinConfig config,
       HttpSettings settings,
       @Nullable Executor callThreads,
-      AdmissionHandler.DirectRoutes direct,
+      DirectRoutes direct,
       Admission admission,
       IncompleteBodies bodies,
       UnreadAnswers unread,

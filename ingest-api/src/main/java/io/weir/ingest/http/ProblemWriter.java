@@ -29,6 +29,12 @@ final class ProblemWriter implements Request.Handler {
    */
   static final HttpField NOT_STORED = new PreEncodedHttpField(HttpHeader.CACHE_CONTROL, "no-store");
 
+  /** The problem of a new request while the node is stopping. */
+  static final Problem STOPPING = Problem.of(ProblemReason.STOPPING, "the node is stopping");
+
+  /** The problem of a request that failed unexpectedly. */
+  static final Problem FAILED = Problem.of(ProblemReason.INTERNAL_ERROR, "see the node's log");
+
   @Override
   public InvocationType getInvocationType() {
     return InvocationType.NON_BLOCKING;
@@ -44,14 +50,14 @@ final class ProblemWriter implements Request.Handler {
     if (status == HttpStatus.INTERNAL_SERVER_ERROR_500
         && request.getConnectionMetaData().getConnector().getServer().isStopping()) {
       // a request that arrived while the node was stopping
-      writeAndClose(response, callback, Problem.of(ProblemReason.STOPPING, "the node is stopping"));
+      writeAndClose(response, callback, STOPPING);
       return true;
     }
     Problem problem =
         status == HttpStatus.NOT_FOUND_404
             ? Routes.CHECK_API.missing(request.getHttpURI().getPath())
             : status == HttpStatus.INTERNAL_SERVER_ERROR_500
-                ? Problem.of(ProblemReason.INTERNAL_ERROR, "see the node's log")
+                ? FAILED
                 : Problem.malformed(status, reason == null ? title(status) : reason.toString());
     write(response, callback, problem);
     return true;

@@ -6,9 +6,6 @@ import io.weir.ingest.rls.RateLimits;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import org.eclipse.jetty.http.HttpStatus;
-import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The route {@code POST /json} for requests of Envoy's rate limit service in JSON. The status is
@@ -17,8 +14,6 @@ import org.slf4j.LoggerFactory;
  */
 final class RateLimitRoute {
   static final String PATH = "/json";
-
-  private static final Logger LOG = LoggerFactory.getLogger(RateLimitRoute.class);
 
   private final RateLimits limits;
   private final UnknownMembers unknownMembers;
@@ -32,12 +27,10 @@ final class RateLimitRoute {
   void handle(Exchange exchange) throws JsonBody.Invalid {
     exchange.requireNoParameters();
     try {
-      var unused =
-          limits
-              .decideJson(
-                  exchange.body(), unknownMembers == UnknownMembers.IGNORE, exchange.trace())
-              .whenComplete(
-                  (verdict, failed) -> exchange.later(() -> answer(exchange, verdict, failed)));
+      exchange.answerLater(
+          limits.decideJson(
+              exchange.body(), unknownMembers == UnknownMembers.IGNORE, exchange.trace()),
+          verdict -> answer(exchange, verdict));
     } catch (InvalidRequestException invalid) {
       throw new JsonBody.Invalid(
           invalid.field().isEmpty()
@@ -46,22 +39,13 @@ final class RateLimitRoute {
     }
   }
 
-  private static void answer(
-      Exchange exchange, RateLimits.@Nullable Verdict verdict, @Nullable Throwable failed) {
-    try {
-      if (verdict instanceof RateLimits.Verdict.Answered answered) {
-        exchange.writeJson(
-            answered.isOverLimit() ? HttpStatus.TOO_MANY_REQUESTS_429 : HttpStatus.OK_200,
-            answered.json());
-      } else if (verdict instanceof RateLimits.Verdict.NotAnswered not) {
-        exchange.refuse(CheckRoute.refusal(exchange, not.outcome()));
-      } else {
-        LOG.error("request failed path={}", PATH, failed);
-        exchange.refuse(CheckApi.FAILED);
-      }
-    } catch (RuntimeException | Error fault) {
-      LOG.error("request failed path={}", PATH, fault);
-      exchange.refuse(CheckApi.FAILED);
+  private static void answer(Exchange exchange, RateLimits.Verdict verdict) {
+    if (verdict instanceof RateLimits.Verdict.Answered answered) {
+      exchange.writeJson(
+          answered.isOverLimit() ? HttpStatus.TOO_MANY_REQUESTS_429 : HttpStatus.OK_200,
+          answered.json());
+    } else {
+      CheckRoute.refuse(exchange, ((RateLimits.Verdict.NotAnswered) verdict).outcome());
     }
   }
 }

@@ -9,12 +9,7 @@ import io.weir.ingest.gate.Slots;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import org.eclipse.jetty.http.HttpHeader;
-import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The routes {@code POST /v1/slots/renew} and {@code POST /v1/slots/release}. They renew or release
@@ -23,8 +18,6 @@ import org.slf4j.LoggerFactory;
 final class SlotRoutes {
   static final String RENEW = "/v1/slots/renew";
   static final String RELEASE = "/v1/slots/release";
-
-  private static final Logger LOG = LoggerFactory.getLogger(SlotRoutes.class);
 
   private final Slots slots;
   private final UnknownMembers unknownMembers;
@@ -36,12 +29,12 @@ final class SlotRoutes {
 
   /** Renews slots, and responds later; does not block. */
   void renew(Exchange exchange) throws JsonBody.Invalid {
-    answer(exchange, slots.renew(token(exchange)));
+    exchange.answerLater(slots.renew(token(exchange)), outcome -> answer(exchange, outcome));
   }
 
   /** Releases slots, and responds later; does not block. */
   void release(Exchange exchange) throws JsonBody.Invalid {
-    answer(exchange, slots.release(token(exchange)));
+    exchange.answerLater(slots.release(token(exchange)), outcome -> answer(exchange, outcome));
   }
 
   private SlotToken token(Exchange exchange) throws JsonBody.Invalid {
@@ -70,25 +63,6 @@ final class SlotRoutes {
       return SlotToken.parse(text);
     } catch (IllegalArgumentException malformed) {
       throw JsonBody.Invalid.member("slot", String.valueOf(malformed.getMessage()));
-    }
-  }
-
-  private static void answer(Exchange exchange, CompletableFuture<SlotOutcome> pending) {
-    var unused =
-        pending.whenComplete(
-            (outcome, failed) -> exchange.later(() -> answer(exchange, outcome, failed)));
-  }
-
-  private static void answer(
-      Exchange exchange, @Nullable SlotOutcome outcome, @Nullable Throwable failed) {
-    try {
-      if (outcome == null) {
-        throw new CompletionException(failed);
-      }
-      answer(exchange, outcome);
-    } catch (RuntimeException | Error fault) {
-      LOG.error("request failed path={}", exchange.request().getHttpURI().getPath(), fault);
-      exchange.refuse(CheckApi.FAILED);
     }
   }
 
