@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.DoubleSupplier;
@@ -8,13 +9,21 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides whether to admit a call, before any other work for the call. Refuses a call if too many
- * calls are in progress. Also refuses the {@link QueueDelayShedder share} of calls to shed while
- * calls wait too long for a thread. An admitted call that needs a thread is {@link #queue queued},
- * and {@link #begin begins} when a thread runs it. Every admitted call ends with {@link #end}.
- * Thread-safe.
+ * Decides whether to admit a request, before any other work for the request. Refuses it if too many
+ * requests of its {@link Kind} are in progress. Also refuses the {@link QueueDelayShedder share} of
+ * calls to shed while calls wait too long for a thread. An admitted call that needs a thread is
+ * {@link #queue queued}, and {@link #begin begins} when a thread runs it. Every admitted request
+ * ends with {@link #end}. Thread-safe.
  */
 final class Admission {
+  /** Maximum number of concurrent batches; each body may have 1 MiB. */
+  private static final int MAX_BATCHES = 64;
+
+  /**
+   * Maximum number of concurrent scrapes. It is low, because a scrape costs as much as many calls.
+   */
+  private static final int MAX_SCRAPES = 4;
+
   private final int maxCallsUnderWay;
   private final @Nullable AdaptiveBound bound;
   private final @Nullable QueueDelayShedder share;
@@ -25,10 +34,27 @@ final class Admission {
   /** Number of calls in progress that the adaptive bound limits. */
   private final AtomicInteger measured = new AtomicInteger();
 
+  private final Semaphore onThreads;
+  private final Semaphore batches = new Semaphore(MAX_BATCHES);
+  private final Semaphore scrapes = new Semaphore(MAX_SCRAPES);
+
+  /** The kinds of requests, which have different bounds. */
+  enum Kind {
+    /** A call that occupies no thread. Its latency changes the adaptive bound. */
+    CALL,
+    /** A call that occupies a thread. The durations of such calls vary too much for that bound. */
+    CALL_ON_THREAD,
+    /** A batch, which occupies a thread. */
+    BATCH,
+    /** A request for metrics. Its bound is separate, so that scrapes cannot displace calls. */
+    SCRAPE
+  }
+
   /**
    * Creates an admission.
    *
    * @param maxCallsUnderWay maximum number of calls in progress, at least 1
+   * @param maxOnThreads maximum number of calls in progress that occupy a thread
    * @param bound the bound that adapts to the latency of calls, up to that maximum; null if the
    *     bound is fixed
    * @param share computes the share to shed because of queue delay; null to disable such shedding
@@ -37,6 +63,7 @@ final class Admission {
    */
   Admission(
       int maxCallsUnderWay,
+      int maxOnThreads,
       @Nullable AdaptiveBound bound,
       @Nullable QueueDelayShedder share,
       LongSupplier nanos,
@@ -46,6 +73,7 @@ final class Admission {
           "maxCallsUnderWay must be at least 1, but is " + maxCallsUnderWay);
     }
     this.maxCallsUnderWay = maxCallsUnderWay;
+    this.onThreads = new Semaphore(maxOnThreads);
     this.bound = bound;
     this.share = share;
     this.nanos = nanos;
@@ -53,28 +81,82 @@ final class Admission {
   }
 
   /**
-   * Creates an admission that uses the system's clock. If {@code targetNanos} is 0, it does not
-   * shed because of queue delay.
+   * Creates an admission that uses the system's clock. If the target of the queue delay is 0, it
+   * does not shed because of queue delay.
    */
-  static Admission of(int maxCallsUnderWay, boolean adaptive, long targetNanos) {
+  static Admission of(HttpSettings settings) {
+    int maxCallsUnderWay = settings.maxCallsUnderWay();
+    long targetNanos = settings.queueDelayTarget().toNanos();
     return new Admission(
         maxCallsUnderWay,
-        adaptive ? new AdaptiveBound(maxCallsUnderWay) : null,
+        settings.callsOnThreads(),
+        settings.adaptiveBound() ? new AdaptiveBound(maxCallsUnderWay) : null,
         targetNanos == 0 ? null : new QueueDelayShedder(targetNanos, System.nanoTime()),
         System::nanoTime,
         () -> ThreadLocalRandom.current().nextDouble());
   }
 
   /**
-   * Requests admission of a call.
+   * Requests admission of a request.
    *
-   * @return null if the call is admitted; the caller must then call {@link #end}. Otherwise the
-   *     reason why the call is shed
+   * @return null if the request is admitted; the caller must then call {@link #end}. Otherwise the
+   *     reason why the request is shed
    */
-  HttpStatistics.@Nullable Shed tryAdmit() {
-    long now = nanos.getAsLong();
+  HttpStatistics.@Nullable Shed tryAdmit(Kind kind) {
+    HttpStatistics.Shed refusal = tryTakePlace(kind);
+    if (refusal == null && kind != Kind.SCRAPE) {
+      refusal = tryTakePlaceOfCalls();
+      if (refusal != null) {
+        freePlace(kind);
+      }
+    }
+    return refusal;
+  }
+
+  /** Takes a place among the requests of a kind; returns the exhausted bound if none is free. */
+  private HttpStatistics.@Nullable Shed tryTakePlace(Kind kind) {
+    if (kind == Kind.SCRAPE) {
+      return scrapes.tryAcquire() ? null : HttpStatistics.Shed.SCRAPES;
+    }
+    if (kind == Kind.CALL) {
+      if (bound == null || measured.incrementAndGet() <= bound.calls()) {
+        return null;
+      }
+      measured.decrementAndGet();
+      return HttpStatistics.Shed.CALLS_UNDER_WAY;
+    }
+    if (kind == Kind.BATCH && !batches.tryAcquire()) {
+      return HttpStatistics.Shed.BATCHES;
+    }
+    if (onThreads.tryAcquire()) {
+      return null;
+    }
+    if (kind == Kind.BATCH) {
+      batches.release();
+    }
+    return HttpStatistics.Shed.CALLS_UNDER_WAY;
+  }
+
+  private void freePlace(Kind kind) {
+    switch (kind) {
+      case CALL -> {
+        if (bound != null) {
+          measured.decrementAndGet();
+        }
+      }
+      case CALL_ON_THREAD -> onThreads.release();
+      case BATCH -> {
+        onThreads.release();
+        batches.release();
+      }
+      case SCRAPE -> scrapes.release();
+    }
+  }
+
+  /** Takes a place among all calls, unless the call is in the share of calls to shed. */
+  private HttpStatistics.@Nullable Shed tryTakePlaceOfCalls() {
     if (share != null) {
-      double shed = share.share(now);
+      double shed = share.share(nanos.getAsLong());
       if (shed > 0 && random.getAsDouble() < shed) {
         return HttpStatistics.Shed.QUEUE_DELAY;
       }
@@ -84,28 +166,6 @@ final class Admission {
       return HttpStatistics.Shed.CALLS_UNDER_WAY;
     }
     return null;
-  }
-
-  /**
-   * Requests admission of a call, like {@link #tryAdmit}. The latency of the call changes the
-   * adaptive bound.
-   *
-   * @return null if the call is admitted; the caller must then call {@link #end(long)}. Otherwise
-   *     the reason why the call is shed
-   */
-  HttpStatistics.@Nullable Shed tryAdmitMeasured() {
-    if (bound == null) {
-      return tryAdmit();
-    }
-    if (measured.incrementAndGet() > bound.calls()) {
-      measured.decrementAndGet();
-      return HttpStatistics.Shed.CALLS_UNDER_WAY;
-    }
-    HttpStatistics.Shed refusal = tryAdmit();
-    if (refusal != null) {
-      measured.decrementAndGet();
-    }
-    return refusal;
   }
 
   /**
@@ -143,24 +203,22 @@ final class Admission {
     }
   }
 
-  /** Records that an admitted call was answered or failed. */
-  void end() {
-    underWay.decrementAndGet();
-  }
-
   /**
-   * Records that a measured call was answered or failed, and its latency.
+   * Records that an admitted request was answered or failed.
    *
    * @param beganNanos time of admission, by the clock of this object
    */
-  void end(long beganNanos) {
-    underWay.decrementAndGet();
-    if (bound != null) {
-      int with = measured.getAndDecrement();
-      bound.took(beganNanos, Math.max(1, nanos.getAsLong() - beganNanos), with);
+  void end(Kind kind, long beganNanos) {
+    if (kind == Kind.CALL && bound != null) {
+      bound.took(beganNanos, Math.max(1, nanos.getAsLong() - beganNanos), measured.get());
     }
+    if (kind != Kind.SCRAPE) {
+      underWay.decrementAndGet();
+    }
+    freePlace(kind);
   }
 
+  /** Returns the number of calls in progress. */
   int underWay() {
     return underWay.get();
   }

@@ -7,7 +7,6 @@ import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
@@ -26,8 +25,7 @@ import org.jspecify.annotations.Nullable;
  * The handler in front of the routes. It reads the body of a request without occupying a thread,
  * and admits or sheds the call. Then it assigns a thread to the call, if the route needs one.
  * Requests for health and metrics do not queue with the calls. Health requests are always admitted,
- * because they cost almost nothing. Metrics requests have a separate bound, so that scrapes cannot
- * displace calls.
+ * because they cost almost nothing.
  *
  * <p>It runs on the thread that reads the connections and never blocks it (Jetty's {@code
  * NON_BLOCKING}). So a call is shed before it waits, which costs a fraction of serving it. The wait
@@ -42,18 +40,10 @@ final class AdmissionHandler extends Handler.Wrapper {
   static final String METRICS = "/metrics";
 
   /**
-   * Maximum number of concurrent scrapes. It is low, because a scrape costs as much as many calls.
-   */
-  private static final int MAX_SCRAPES = 4;
-
-  /**
    * Maximum size of a body that the connection's thread processes. Larger bodies get a thread,
    * because parsing them may take as long as many calls. Bodies of calls have some hundred bytes.
    */
   private static final int MAX_BYTES_WITHOUT_THREAD = 8 * 1024;
-
-  /** Maximum number of concurrent batches of checks; each body may have 1 MiB. */
-  private static final int MAX_BATCHES = 64;
 
   /**
    * Maximum retry time of a shed call in seconds. The retry times are random, so that callers do
@@ -84,28 +74,21 @@ final class AdmissionHandler extends Handler.Wrapper {
   private final IncompleteBodies incomplete;
   private final HttpStatistics statistics;
   private final UnreadAnswers unread;
-  private final AtomicInteger scrapes = new AtomicInteger();
-  private final AtomicInteger batches = new AtomicInteger();
-  private final AtomicInteger onThreads = new AtomicInteger();
-  private final int maxOnThreads;
 
   /**
    * Creates the handler in front of the routes.
    *
    * @param threads runs the calls that may block; must not be the threads that read the connections
-   * @param maxOnThreads maximum number of calls in progress that occupy a thread
    * @param direct serves some routes without the servlet
    */
   AdmissionHandler(
       Executor threads,
-      int maxOnThreads,
       DirectRoutes direct,
       Admission admission,
       IncompleteBodies incomplete,
       UnreadAnswers unread,
       HttpStatistics statistics) {
     this.threads = threads;
-    this.maxOnThreads = maxOnThreads;
     this.direct = direct;
     this.admission = admission;
     this.incomplete = incomplete;
@@ -120,10 +103,10 @@ final class AdmissionHandler extends Handler.Wrapper {
 
   private static String detail(HttpStatistics.Shed reason) {
     return switch (reason) {
-      case CALLS_UNDER_WAY -> "the node is at its limit of concurrent calls";
-      case QUEUE_DELAY -> "the node is overloaded: calls wait too long for a thread";
-      case BODIES -> "the node is at its limit of incomplete request bodies";
-      case BATCHES -> "the node is at its limit of concurrent batches";
+      case CALLS_UNDER_WAY -> "the node is at its limit of concurrent calls" + NOTHING_DONE;
+      case QUEUE_DELAY -> "the node is overloaded: calls wait too long for a thread" + NOTHING_DONE;
+      case BODIES -> "the node is at its limit of incomplete request bodies" + NOTHING_DONE;
+      case BATCHES -> "the node is at its limit of concurrent batches" + NOTHING_DONE;
       case SCRAPES -> "the node is at its limit of concurrent scrapes";
     };
   }
@@ -140,29 +123,15 @@ final class AdmissionHandler extends Handler.Wrapper {
     if (HEALTH.contains(path)) {
       execute(response, callback, () -> route(request, response, callback, bytes -> {}));
     } else if (METRICS.equals(path)) {
-      scrape(request, response, callback);
+      new Visit(request, response, callback, null).scrape();
     } else {
-      Visitor visitor = new Visitor(request, response, callback, direct.find(request));
-      int maxBytes = visitor.batch ? RequestBody.MAX_BATCH_BYTES : RequestBody.MAX_BYTES;
-      new BodyReader(request, maxBytes, incomplete, visitor).run();
+      DirectRoutes.Route route = direct.find(request);
+      int maxBytes =
+          route != null && route.isBatch() ? RequestBody.MAX_BATCH_BYTES : RequestBody.MAX_BYTES;
+      Visit visit = new Visit(request, response, callback, route);
+      new BodyReader(request, maxBytes, incomplete, visit).run();
     }
     return true;
-  }
-
-  private void scrape(Request request, Response response, Callback callback) {
-    if (scrapes.incrementAndGet() > MAX_SCRAPES) {
-      scrapes.decrementAndGet();
-      statistics.shed(HttpStatistics.Shed.SCRAPES).increment();
-      response.getHeaders().put(HttpHeader.RETRY_AFTER, retryAfterSeconds());
-      ProblemWriter.write(
-          response,
-          callback,
-          Problem.of(ProblemReason.OVERLOADED, detail(HttpStatistics.Shed.SCRAPES)));
-      return;
-    }
-    Place place = new Place(request, scrapes::decrementAndGet);
-    Callback ending = Callback.from(callback, place::end);
-    execute(response, ending, () -> route(request, response, ending, place::answerIsComplete));
   }
 
   private void execute(Response response, Callback callback, Runnable task) {
@@ -213,43 +182,126 @@ final class AdmissionHandler extends Handler.Wrapper {
     };
   }
 
+  /** The stages of a request. */
+  private enum Stage {
+    /** The request is in progress. If it is admitted, it occupies a place. */
+    IN_PROGRESS,
+    /** The response is complete but not written; the place is free. */
+    UNREAD,
+    /** The response was written, or cannot be written. */
+    WRITTEN
+  }
+
   /**
-   * The place that a request occupies until its response is complete. A complete response is {@link
+   * A request from its arrival to the end of its response. An admitted request occupies a place of
+   * the {@link Admission} until its response is complete. A complete response is {@link
    * UnreadAnswers unread} while it cannot be written, because the caller has not read earlier
-   * responses.
+   * responses. An admitted request is the callback of its own response.
    */
-  private final class Place implements UnreadAnswers.Answer {
+  private final class Visit extends Callback.Nested
+      implements BodyReader.Ended, Exchange.Answered, UnreadAnswers.Answer {
+    private final Request request;
+    private final Response response;
+    private final DirectRoutes.@Nullable Route route;
     private final EndPoint connection;
-    private final Runnable release;
+    private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.IN_PROGRESS);
+    private Admission.Kind kind = Admission.Kind.CALL;
+    private long admittedNanos;
     private volatile LongSupplier progress = () -> 0;
     private volatile long bytes;
-    private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.HELD);
-
-    Place(Request request, Runnable release) {
-      this.connection = request.getConnectionMetaData().getConnection().getEndPoint();
-      this.release = release;
-    }
-
-    void answerIsComplete(long length) {
-      long now = NanoTime.now();
-      answerIsComplete(length, () -> now);
-    }
 
     /**
-     * Frees the place. The server may already have received or written the response.
+     * Creates a visit that is not admitted.
      *
-     * @param parts returns the time at which the connection last accepted a part, as {@link
-     *     System#nanoTime}
+     * @param callback completed when the response is written, or cannot be written
+     * @param route the route of the request; null if the servlet serves the request
      */
-    void answerIsComplete(long length, LongSupplier parts) {
-      if (stage.get() != Stage.HELD) {
+    Visit(
+        Request request, Response response, Callback callback, DirectRoutes.@Nullable Route route) {
+      super(callback);
+      this.request = request;
+      this.response = response;
+      this.route = route;
+      this.connection = request.getConnectionMetaData().getConnection().getEndPoint();
+    }
+
+    /** Serves the metrics, which need no body. */
+    void scrape() {
+      if (isAdmitted(Admission.Kind.SCRAPE)) {
+        execute(response, this, () -> route(request, response, this, this::answerIsComplete));
+      }
+    }
+
+    @Override
+    public void whole(byte[] body) {
+      if (!isAdmitted(kind(body))) {
+        return;
+      }
+      if (route == null) {
+        queue(
+            () -> {
+              request.setAttribute(BODY, body);
+              route(request, response, this, this::answerIsComplete);
+            });
+        return;
+      }
+      Exchange exchange = new Exchange(request, response, this, body, this);
+      if (kind == Admission.Kind.CALL) {
+        route.serve(exchange);
+      } else {
+        queue(() -> route.serve(exchange));
+      }
+    }
+
+    private Admission.Kind kind(byte[] body) {
+      if (route != null && route.isBatch()) {
+        return Admission.Kind.BATCH;
+      }
+      return route == null || body.length > MAX_BYTES_WITHOUT_THREAD
+          ? Admission.Kind.CALL_ON_THREAD
+          : Admission.Kind.CALL;
+    }
+
+    /** Admits the request, or sheds it and returns false. */
+    private boolean isAdmitted(Admission.Kind asked) {
+      HttpStatistics.Shed refusal = admission.tryAdmit(asked);
+      if (refusal != null) {
+        shed(refusal);
+        return false;
+      }
+      kind = asked;
+      admittedNanos = System.nanoTime();
+      return true;
+    }
+
+    /** Queues the admitted call for a thread. */
+    private void queue(Runnable work) {
+      long queuedNanos = admission.queue();
+      execute(
+          response,
+          this,
+          () -> {
+            admission.begin(queuedNanos);
+            work.run();
+          });
+    }
+
+    private void answerIsComplete(long length) {
+      long now = NanoTime.now();
+      answered(length, () -> now);
+    }
+
+    /** Frees the place. The server may already have received or written the response. */
+    @Override
+    public void answered(long length, LongSupplier parts) {
+      if (stage.get() != Stage.IN_PROGRESS) {
         return;
       }
       bytes = length;
       progress = parts;
       unread.begin(this);
-      if (stage.compareAndSet(Stage.HELD, Stage.UNREAD)) {
-        release.run();
+      if (stage.compareAndSet(Stage.IN_PROGRESS, Stage.UNREAD)) {
+        admission.end(kind, admittedNanos);
       } else {
         unread.end(this);
       }
@@ -272,133 +324,17 @@ final class AdmissionHandler extends Handler.Wrapper {
       }
     }
 
-    void end() {
+    /** Ends the visit after the response was written, or cannot be written. */
+    @Override
+    public void completed() {
       switch (stage.getAndSet(Stage.WRITTEN)) {
-        case HELD -> release.run();
+        case IN_PROGRESS -> admission.end(kind, admittedNanos);
         case UNREAD -> unread.end(this);
         case WRITTEN -> {}
       }
-    }
-  }
-
-  /** The stages of a request's place. */
-  private enum Stage {
-    /** The request is in progress. */
-    HELD,
-    /** The response is complete but not written; the place is free. */
-    UNREAD,
-    /** The response was written, or cannot be written. */
-    WRITTEN
-  }
-
-  /** A request before its admission. */
-  private final class Visitor implements BodyReader.Ended {
-    private final Request request;
-    private final Response response;
-    private final Callback callback;
-    private final DirectRoutes.@Nullable Route route;
-    private final boolean batch;
-
-    /**
-     * Creates a visitor.
-     *
-     * @param route the route of the request; null if the servlet serves the request
-     */
-    Visitor(
-        Request request,
-        Response response,
-        Callback callback,
-        DirectRoutes.@Nullable Route route) {
-      this.request = request;
-      this.response = response;
-      this.callback = callback;
-      this.route = route;
-      this.batch = route != null && route.isBatch();
-    }
-
-    @Override
-    public void whole(byte[] body) {
-      boolean onThread = route == null || batch || body.length > MAX_BYTES_WITHOUT_THREAD;
-      HttpStatistics.Shed refusal = admit(onThread);
-      if (refusal != null) {
-        shed(refusal);
-        return;
+      if (kind != Admission.Kind.SCRAPE) {
+        statistics.answered(NanoTime.since(request.getHeadersNanoTime()));
       }
-      long admittedNanos = System.nanoTime();
-      Place place = new Place(request, () -> leave(onThread, admittedNanos));
-      Callback ending = Callback.from(callback, () -> answered(place));
-      if (route == null) {
-        queue(
-            ending,
-            () -> {
-              request.setAttribute(BODY, body);
-              route(request, response, ending, place::answerIsComplete);
-            });
-        return;
-      }
-      Exchange exchange = new Exchange(request, response, ending, body, place::answerIsComplete);
-      if (onThread) {
-        queue(ending, () -> route.serve(exchange));
-      } else {
-        route.serve(exchange);
-      }
-    }
-
-    /** Queues the admitted call for a thread. */
-    private void queue(Callback ending, Runnable work) {
-      long queuedNanos = admission.queue();
-      execute(
-          response,
-          ending,
-          () -> {
-            admission.begin(queuedNanos);
-            work.run();
-          });
-    }
-
-    /** Returns the reason why the call or batch is shed; null if it is admitted. */
-    private HttpStatistics.@Nullable Shed admit(boolean onThread) {
-      if (batch && batches.incrementAndGet() > MAX_BATCHES) {
-        batches.decrementAndGet();
-        return HttpStatistics.Shed.BATCHES;
-      }
-      HttpStatistics.Shed refusal = askFor(onThread);
-      if (batch && refusal != null) {
-        batches.decrementAndGet();
-      }
-      return refusal;
-    }
-
-    private HttpStatistics.@Nullable Shed askFor(boolean onThread) {
-      if (!onThread) {
-        return admission.tryAdmitMeasured();
-      }
-      HttpStatistics.Shed refusal =
-          onThreads.incrementAndGet() > maxOnThreads
-              ? HttpStatistics.Shed.CALLS_UNDER_WAY
-              : admission.tryAdmit();
-      if (refusal != null) {
-        onThreads.decrementAndGet();
-      }
-      return refusal;
-    }
-
-    private void leave(boolean onThread, long admittedNanos) {
-      if (onThread) {
-        // the durations of batches and settlements vary too much for the adaptive bound
-        admission.end();
-        onThreads.decrementAndGet();
-      } else {
-        admission.end(admittedNanos);
-      }
-      if (batch) {
-        batches.decrementAndGet();
-      }
-    }
-
-    private void answered(Place place) {
-      place.end();
-      statistics.answered(NanoTime.since(request.getHeadersNanoTime()));
     }
 
     private void shed(HttpStatistics.Shed reason) {
@@ -408,22 +344,22 @@ final class AdmissionHandler extends Handler.Wrapper {
       if (requests % REQUESTS_PER_CONNECTION == 0) {
         response.getHeaders().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
       }
-      Problem problem = Problem.of(ProblemReason.OVERLOADED, detail(reason) + NOTHING_DONE);
+      Problem problem = Problem.of(ProblemReason.OVERLOADED, detail(reason));
       if (AuthzDialect.readsNoBodies(request.getHttpURI().getPath())) {
         // after a body, nginx would close the connection and open another one to the overloaded
         // node
-        ProblemWriter.writeWithoutBody(response, callback, problem);
+        ProblemWriter.writeWithoutBody(response, getCallback(), problem);
       } else {
-        ProblemWriter.write(response, callback, problem);
+        ProblemWriter.write(response, getCallback(), problem);
       }
     }
 
     @Override
     public void refused(Problem problem, boolean rest) {
       if (rest) {
-        ProblemWriter.writeAndClose(response, callback, problem);
+        ProblemWriter.writeAndClose(response, getCallback(), problem);
       } else {
-        ProblemWriter.write(response, callback, problem);
+        ProblemWriter.write(response, getCallback(), problem);
       }
     }
 
@@ -436,7 +372,7 @@ final class AdmissionHandler extends Handler.Wrapper {
     @Override
     public void timedOut(Problem problem) {
       statistics.timedOut(HttpStatistics.Part.BODY).increment();
-      ProblemWriter.writeAndClose(response, callback, problem);
+      ProblemWriter.writeAndClose(response, getCallback(), problem);
     }
   }
 }

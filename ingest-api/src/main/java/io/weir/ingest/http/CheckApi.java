@@ -7,6 +7,7 @@ import io.javalin.http.Context;
 import io.javalin.http.HttpResponseException;
 import io.javalin.http.MethodNotAllowedResponse;
 import io.weir.access.Access;
+import io.weir.access.AccessHandler;
 import io.weir.access.AllowedMethods;
 import io.weir.access.Tls;
 import io.weir.access.openapi.ApiDescription;
@@ -26,11 +27,13 @@ import io.weir.topics.problem.ProblemPages;
 import io.weir.topics.problem.ProblemReason;
 import io.weir.topics.problem.Routes;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
+import org.eclipse.jetty.server.Handler;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -113,30 +116,24 @@ public final class CheckApi implements AutoCloseable {
     this.parts = parts;
     this.direct = new DirectRoutes(parts, settings, statistics);
     this.settle = new SettleRoute(parts.settler(), settings.unknownMembers());
-    this.admission =
-        Admission.of(
-            settings.maxCallsUnderWay(),
-            settings.adaptiveBound(),
-            settings.queueDelayTarget().toNanos());
+    this.admission = Admission.of(settings);
     this.unread =
         new UnreadAnswers(
             statistics.timedOut(HttpStatistics.Part.ANSWER),
             settings.effectiveUnreadBytes(Runtime.getRuntime().maxMemory()));
+    statistics.watch(admission, bodies);
     ApiPages pages = new ApiPages(ApiDescription.ofCheckApi());
     this.javalin =
         Javalin.create(
             config -> {
-              HttpServerSetup.apply(
-                  config,
-                  settings,
-                  callThreads,
-                  direct,
-                  admission,
-                  bodies,
-                  unread,
-                  statistics,
-                  parts,
-                  pages);
+              Executor serverThreads = HttpServerSetup.threads(config, settings);
+              Executor threads = callThreads == null ? serverThreads : callThreads;
+              List<Handler.Wrapper> handlers =
+                  List.of(
+                      new AdmissionHandler(threads, direct, admission, bodies, unread, statistics),
+                      pages,
+                      new AccessHandler(parts.access(), new CheckApiRules()));
+              HttpServerSetup.apply(config, settings, parts.tls(), handlers, admission, statistics);
               routes(config, pages);
               PolicyAdmin policies = parts.policies();
               if (policies != null) {

@@ -3,12 +3,12 @@ package io.weir.ingest.http;
 
 import io.javalin.compression.CompressionStrategy;
 import io.javalin.config.JavalinConfig;
-import io.weir.access.AccessHandler;
 import io.weir.access.Tls;
-import io.weir.access.openapi.ApiPages;
 import io.weir.access.port.ConnectionLimit;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.Executor;
+import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
@@ -16,7 +16,7 @@ import org.eclipse.jetty.util.VirtualThreads;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 import org.jspecify.annotations.Nullable;
 
-/** Configures the HTTP server: its connector, its bounds and its {@link AdmissionHandler}. */
+/** Configures the HTTP server: its threads, its connector and its bounds. */
 final class HttpServerSetup {
   /**
    * Maximum time for which a request waits until a byte can be read or written. No thread is
@@ -44,27 +44,18 @@ final class HttpServerSetup {
   private HttpServerSetup() {}
 
   /**
-   * Configures a server.
+   * Configures a server, except for its threads.
    *
-   * @param callThreads runs the calls; null for the server's threads
-   * @param direct serves some routes without the servlet
-   * @param parts the access rules of the routes
-   * @param pages the pages that describe problems
+   * @param handlers the handlers in front of the servlet, the last one first
    */
   static void apply(
       JavalinConfig config,
       HttpSettings settings,
-      @Nullable Executor callThreads,
-      DirectRoutes direct,
+      @Nullable Tls tls,
+      List<Handler.Wrapper> handlers,
       Admission admission,
-      IncompleteBodies bodies,
-      UnreadAnswers unread,
-      HttpStatistics statistics,
-      CheckApi.Parts parts,
-      ApiPages pages) {
+      HttpStatistics statistics) {
     config.startup.showJavalinBanner = false;
-    Executor serverThreads = threads(config, settings);
-    Executor threads = callThreads == null ? serverThreads : callThreads;
     config.http.maxRequestSize = RequestBody.MAX_BATCH_BYTES;
     config.http.generateEtags = false;
     config.http.prefer405over404 = true;
@@ -72,29 +63,18 @@ final class HttpServerSetup {
     config.jetty.modifyHttpConfiguration(HttpServerSetup::bound);
     config.jetty.modifyServer(
         server -> {
-          server.insertHandler(
-              new AdmissionHandler(
-                  threads,
-                  settings.callsOnThreads(),
-                  direct,
-                  admission,
-                  bodies,
-                  unread,
-                  statistics));
-          server.insertHandler(pages);
-          server.insertHandler(new AccessHandler(parts.access(), new CheckApiRules()));
+          handlers.forEach(server::insertHandler);
           server.setErrorHandler(new ProblemWriter());
           statistics.watch(server);
         });
     config.jetty.addConnector(
         (server, http) -> {
-          ServerConnector connector = connector(server, http, settings, admission, parts.tls());
+          ServerConnector connector = connector(server, http, settings, admission, tls);
           ConnectionLimit limit = new ConnectionLimit(settings.maxConnections(), connector);
           connector.addBean(limit);
           statistics.watch(connector, limit::getNetworkConnectionCount);
           return connector;
         });
-    statistics.watch(admission, bodies);
   }
 
   /**
@@ -102,7 +82,7 @@ final class HttpServerSetup {
    * available, also read the connections. With platform threads for reading, the throughput would
    * be a fifth lower.
    */
-  private static Executor threads(JavalinConfig config, HttpSettings settings) {
+  static Executor threads(JavalinConfig config, HttpSettings settings) {
     if (settings.virtualThreads()) {
       config.concurrency.useVirtualThreads = true;
       return VirtualThreads.getDefaultVirtualThreadsExecutor();

@@ -63,26 +63,26 @@ final class AdaptiveBoundTest {
   @Test
   void admission_refusesBeyondTheBound_andMeasuresCallsThatSayWhenTheyBegan() {
     AdaptiveBound bound = new AdaptiveBound(MOST);
-    Admission admission = new Admission(MOST, bound, null, () -> now, () -> 0.5);
+    Admission admission = new Admission(MOST, MOST, bound, null, () -> now, () -> 0.5);
     for (int i = 0; i < AdaptiveBound.INITIAL; i++) {
-      assertEquals(null, admission.tryAdmitMeasured());
+      assertEquals(null, admission.tryAdmit(Admission.Kind.CALL));
     }
-    assertEquals(HttpStatistics.Shed.CALLS_UNDER_WAY, admission.tryAdmitMeasured());
+    assertEquals(HttpStatistics.Shed.CALLS_UNDER_WAY, admission.tryAdmit(Admission.Kind.CALL));
     // batches and settlements take none of their places
-    assertEquals(null, admission.tryAdmit());
-    admission.end();
+    assertEquals(null, admission.tryAdmit(Admission.Kind.CALL_ON_THREAD));
+    admission.end(Admission.Kind.CALL_ON_THREAD, now);
     assertEquals(AdaptiveBound.INITIAL, admission.maxCallsUnderWay());
 
     for (int second = 0; second < 60; second++) {
       for (int i = 0; i < 100; i++) {
         long began = now;
         now += 10 * MILLISECOND;
-        admission.end(began);
-        assertEquals(null, admission.tryAdmitMeasured());
+        admission.end(Admission.Kind.CALL, began);
+        assertEquals(null, admission.tryAdmit(Admission.Kind.CALL));
       }
     }
     assertTrue(admission.maxCallsUnderWay() > AdaptiveBound.INITIAL);
-    admission.end(now);
+    admission.end(Admission.Kind.CALL, now);
     assertEquals(AdaptiveBound.INITIAL - 1, admission.underWay());
   }
 }

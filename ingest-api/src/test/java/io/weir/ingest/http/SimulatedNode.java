@@ -50,7 +50,9 @@ final class SimulatedNode {
     this.readNanos = readNanos;
     this.serveNanos = callNanos - readNanos;
     this.share = new QueueDelayShedder(targetNanos, 0);
-    this.admission = new Admission(MAX_CALLS_UNDER_WAY, null, share, () -> now, random::nextDouble);
+    this.admission =
+        new Admission(
+            MAX_CALLS_UNDER_WAY, MAX_CALLS_UNDER_WAY, null, share, () -> now, random::nextDouble);
   }
 
   double capacityPerSecond() {
@@ -108,12 +110,12 @@ final class SimulatedNode {
       }
       if (coreServes[core]) {
         coreServes[core] = false;
-        admission.end();
+        admission.end(Admission.Kind.CALL_ON_THREAD, now);
       }
       if (core == 0 && !unread.isEmpty()) {
         long arrived = unread.remove();
         coreFreeNanos[core] = now + readNanos;
-        if (admission.tryAdmit() == null) {
+        if (admission.tryAdmit(Admission.Kind.CALL_ON_THREAD) == null) {
           admitted.add(new long[] {arrived, admission.queue()});
         } else {
           shed++;
