@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.records;
 
+import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.kafka.KafkaConnection;
 import java.time.Duration;
@@ -8,6 +9,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
 import java.util.function.LongConsumer;
 import org.apache.kafka.clients.consumer.CloseOptions;
@@ -53,6 +55,26 @@ public final class TopicReader implements AutoCloseable {
 
   /** Creates a reader of the wanted partitions. */
   public TopicReader(KafkaConnection kafka, Topic topic, IntPredicate wanted) {
+    this(count -> wanted, kafka, topic);
+  }
+
+  /** Creates a reader of the partition of a client; of all partitions if the client is null. */
+  public static TopicReader ofClient(KafkaConnection kafka, Topic topic, @Nullable String client) {
+    return new TopicReader(
+        count ->
+            client == null
+                ? partition -> true
+                : partition -> partition == ClientPartitioner.partition(client, count),
+        kafka,
+        topic);
+  }
+
+  /**
+   * Creates a reader.
+   *
+   * @param wanted returns the wanted partitions of a number of partitions
+   */
+  private TopicReader(IntFunction<IntPredicate> wanted, KafkaConnection kafka, Topic topic) {
     Map<String, Object> settings = new HashMap<>();
     settings.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, MAX_POLL_RECORDS);
     settings.put(ConsumerConfig.FETCH_MAX_BYTES_CONFIG, MAX_FETCH_BYTES);
@@ -66,7 +88,7 @@ public final class TopicReader implements AutoCloseable {
     }
     partitionCount = all.size();
     for (PartitionInfo partition : all) {
-      if (wanted.test(partition.partition())) {
+      if (wanted.apply(partitionCount).test(partition.partition())) {
         partitions.add(new TopicPartition(topic.name(), partition.partition()));
       }
     }
@@ -117,6 +139,22 @@ public final class TopicReader implements AutoCloseable {
       size += Math.max(0, end(ends, partition) - begins.getOrDefault(partition.partition(), 0L));
     }
     return size;
+  }
+
+  /** Visits all records that are committed now, each partition in order. */
+  public void read(Visitor visitor) {
+    read("", visitor, (what, done, total) -> {});
+  }
+
+  /**
+   * Visits all records that are committed now, each partition in order.
+   *
+   * @param what the description of the progress, which is the number of offsets passed
+   */
+  public void read(String what, Visitor visitor, ReadProgress progress) {
+    Map<Integer, Long> ends = ends();
+    long size = size(ends);
+    read(ends, visitor, done -> progress.step(what, done, size));
   }
 
   /**
