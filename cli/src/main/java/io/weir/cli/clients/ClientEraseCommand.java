@@ -2,11 +2,10 @@
 package io.weir.cli.clients;
 
 import io.weir.cli.console.Bars;
-import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.PolicyText;
+import io.weir.cli.console.PublishedPolicies;
 import io.weir.cli.console.Terminal;
 import io.weir.cli.erase.Erasure;
-import io.weir.cli.erase.ErasureFailedException;
 import io.weir.cli.erase.ErasureReport;
 import io.weir.cli.erase.Remains;
 import io.weir.ingest.policy.log.PolicyEntry;
@@ -24,7 +23,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
 
 /** Erases the rows of one client from the state topic. */
 @Command(
@@ -56,10 +54,6 @@ import picocli.CommandLine.ParentCommand;
 public final class ClientEraseCommand implements Callable<Integer> {
   private static final int IS_LEFT = 3;
 
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private ClientsCommand clients;
-
   @Mixin private final Terminal terminal = new Terminal();
 
   @Parameters(paramLabel = "CLIENT", description = "the client")
@@ -72,7 +66,7 @@ public final class ClientEraseCommand implements Callable<Integer> {
   private boolean dryRun;
 
   @Override
-  public Integer call() {
+  public Integer call() throws TopicAdminException {
     PolicyKey key = ClientsCommand.key(client, terminal);
     if (yes == dryRun) {
       throw terminal.wrong(
@@ -80,10 +74,10 @@ public final class ClientEraseCommand implements Callable<Integer> {
               ? "give --yes or --dry-run, not both"
               : "erased rows cannot be restored: give --dry-run to list them, or --yes to erase them");
     }
-    KafkaConnection kafka = clients.weir().kafka();
+    KafkaConnection kafka = terminal.weir().kafka();
     Erasure.Settings settings =
         new Erasure.Settings(
-            kafka, client, clients.weir().duration("WEIR_LATENESS", Topics.LATENESS), dryRun);
+            kafka, client, terminal.weir().duration("WEIR_LATENESS", Topics.LATENESS), dryRun);
     boolean hasEntry = hasEntry(key);
     ErasureReport report;
     List<String> remains;
@@ -92,8 +86,6 @@ public final class ClientEraseCommand implements Callable<Integer> {
       report =
           new Erasure(settings, (what, done, total) -> Bars.show(bar, what, done, total)).run();
       remains = Remains.lines(admin);
-    } catch (ErasureFailedException | TopicAdminException failed) {
-      throw new CommandFailedException(String.valueOf(failed.getMessage()), failed);
     }
     print(report, hasEntry, remains);
     boolean isLeft = report.inReach() > 0 || hasEntry || (dryRun && report.over() > 0);
@@ -101,7 +93,7 @@ public final class ClientEraseCommand implements Callable<Integer> {
   }
 
   private boolean hasEntry(PolicyKey key) {
-    PolicyEntry entry = clients.published().read().entry(key);
+    PolicyEntry entry = new PublishedPolicies(terminal.weir().kafka()).read().entry(key);
     return entry != null && !entry.isDeleted();
   }
 

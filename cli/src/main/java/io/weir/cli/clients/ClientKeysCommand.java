@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.cli.console.PolicyText;
+import io.weir.cli.console.PublishedPolicies;
 import io.weir.cli.console.Terminal;
 import io.weir.cli.policies.PublishedPoliciesCommands;
 import io.weir.ingest.policy.NewApiKey;
@@ -24,7 +25,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
 
 /** Commands for the API keys of clients. */
 @Command(
@@ -35,10 +35,6 @@ import picocli.CommandLine.ParentCommand;
             + " client's name.")
 public final class ClientKeysCommand {
   private static final int SHOWN_DIGITS = 12;
-
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private ClientsCommand clients;
 
   @Mixin private final Terminal terminal = new Terminal();
 
@@ -83,8 +79,7 @@ public final class ClientKeysCommand {
       content.put("expires_at", expiry.toString());
     }
     PolicyEditor.Outcome outcome =
-        clients
-            .published()
+        new PublishedPolicies(terminal.weir().kafka())
             .change(
                 "clients keys create " + client,
                 ApiKeyEdits.add(key, content, PolicyEdits.ANY_VERSION));
@@ -110,7 +105,7 @@ public final class ClientKeysCommand {
           "List the API keys of a client: the id, the first digits of the SHA-256, and the expiry.")
   int list(@Parameters(paramLabel = "CLIENT", description = "the client") String client) {
     PolicyKey key = ClientsCommand.key(client, terminal);
-    PolicyEntry entry = clients.published().read().entry(key);
+    PolicyEntry entry = new PublishedPolicies(terminal.weir().kafka()).read().entry(key);
     List<JsonNode> keys = ApiKeyEdits.keys(entry);
     PrintWriter out = terminal.out();
     for (JsonNode each : keys) {
@@ -152,8 +147,7 @@ public final class ClientKeysCommand {
       throw terminal.wrong("ID " + ApiKey.ID_RULE);
     }
     PolicyEditor.Outcome outcome =
-        clients
-            .published()
+        new PublishedPolicies(terminal.weir().kafka())
             .change(
                 "clients keys revoke " + client + " " + id,
                 ApiKeyEdits.remove(key, id, PolicyEdits.ANY_VERSION));

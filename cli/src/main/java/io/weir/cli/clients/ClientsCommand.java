@@ -4,7 +4,6 @@ package io.weir.cli.clients;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.PolicyText;
 import io.weir.cli.console.PublishedPolicies;
 import io.weir.cli.console.Terminal;
@@ -23,7 +22,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
 
 /** Commands for the settings of single clients. */
 @Command(
@@ -34,18 +32,10 @@ import picocli.CommandLine.ParentCommand;
             + " and their API keys. Erase the rows that are left of a client.",
     subcommands = {ClientKeysCommand.class, ClientEraseCommand.class})
 public final class ClientsCommand {
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandContext weir;
-
   @Mixin private final Terminal terminal = new Terminal();
 
-  CommandContext weir() {
-    return weir;
-  }
-
   PublishedPolicies published() {
-    return new PublishedPolicies(weir.kafka());
+    return new PublishedPolicies(terminal.weir().kafka());
   }
 
   @Command(

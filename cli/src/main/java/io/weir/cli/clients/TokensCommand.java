@@ -5,7 +5,6 @@ import io.weir.access.BearerToken;
 import io.weir.access.Grant;
 import io.weir.access.Scope;
 import io.weir.access.TokenFile;
-import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.PolicyText;
 import io.weir.cli.console.Terminal;
@@ -29,7 +28,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.ScopeType;
 
 /** Commands for the file of bearer tokens. */
@@ -43,10 +41,6 @@ import picocli.CommandLine.ScopeType;
     })
 public final class TokensCommand {
   private static final String VARIABLE = "WEIR_TOKENS_FILE";
-
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandContext weir;
 
   @Mixin private final Terminal terminal = new Terminal();
 
@@ -191,7 +185,7 @@ public final class TokensCommand {
   }
 
   private Path path() {
-    return file == null ? Path.of(weir.setting(VARIABLE, "tokens.yml")) : file;
+    return file == null ? Path.of(terminal.weir().setting(VARIABLE, "tokens.yml")) : file;
   }
 
   private TokenFile read() throws IOException {

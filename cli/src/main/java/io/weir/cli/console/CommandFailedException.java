@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.console;
 
+import org.jspecify.annotations.Nullable;
+
 /** Thrown when a command cannot continue. The command prints the message without a stack trace. */
 public final class CommandFailedException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -9,7 +11,7 @@ public final class CommandFailedException extends RuntimeException {
     super(message);
   }
 
-  public CommandFailedException(String message, Throwable cause) {
+  public CommandFailedException(String message, @Nullable Throwable cause) {
     super(message, cause);
   }
 }

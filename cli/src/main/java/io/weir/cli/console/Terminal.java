@@ -8,8 +8,8 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * The output of a command, and the refusal of wrong options. A picocli mixin without options. Its
- * writers flush after each line. Not thread-safe.
+ * The surroundings and the output of a command, and the refusal of wrong options. A picocli mixin
+ * without options. Its writers flush after each line. Not thread-safe.
  */
 @Command // picocli refuses a mixin without annotations
 public final class Terminal {
@@ -19,6 +19,11 @@ public final class Terminal {
 
   /** Creates an instance, which picocli connects with its command. */
   public Terminal() {}
+
+  /** Returns the surroundings of the command, which its outermost command implements. */
+  public CommandContext weir() {
+    return (CommandContext) command.root().userObject();
+  }
 
   /** Returns the writer of the results. */
   public PrintWriter out() {

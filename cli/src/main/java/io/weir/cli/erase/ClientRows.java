@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.erase;
 
-import io.weir.cli.records.TopicReader;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.wire.MalformedRecordException;
@@ -13,7 +12,6 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
-import java.util.function.LongConsumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
@@ -50,23 +48,6 @@ final class ClientRows {
     this.prefix = UsageStateCodec.prefix(client);
     this.fromKey = fromKey;
     this.maxRows = maxRows;
-  }
-
-  /**
-   * Reads all records that are committed now.
-   *
-   * @param progress receives the number of offsets passed, and the total
-   */
-  void read(TopicReader reader, Progress progress) {
-    Map<Integer, Long> ends = reader.ends();
-    long all = reader.size(ends);
-    LongConsumer passed = done -> progress.passed(done, all);
-    reader.read(ends, this::take, passed);
-  }
-
-  /** Receives the progress of a pass. */
-  interface Progress {
-    void passed(long offsets, long all);
   }
 
   /** Processes the next record of the partition. */

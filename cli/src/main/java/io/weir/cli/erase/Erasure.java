@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.erase;
 
+import io.weir.cli.console.CommandFailedException;
+import io.weir.cli.records.ReadProgress;
 import io.weir.cli.records.TopicReader;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.TopicAdmin;
@@ -35,7 +37,7 @@ public final class Erasure {
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private final Settings settings;
-  private final Watcher watcher;
+  private final ReadProgress progress;
   private final int maxRows;
   private @Nullable String unreadable;
 
@@ -49,44 +51,38 @@ public final class Erasure {
    */
   public record Settings(KafkaConnection kafka, String client, Duration lateness, boolean dryRun) {}
 
-  /** Receives the progress of the erasure. */
-  public interface Watcher {
-    void progress(String what, long done, long total);
-  }
-
   /** Creates an erasure. */
-  public Erasure(Settings settings, Watcher watcher) {
-    this(settings, watcher, MAX_ROWS);
+  public Erasure(Settings settings, ReadProgress progress) {
+    this(settings, progress, MAX_ROWS);
   }
 
-  Erasure(Settings settings, Watcher watcher, int maxRows) {
+  Erasure(Settings settings, ReadProgress progress, int maxRows) {
     this.settings = settings;
-    this.watcher = watcher;
+    this.progress = progress;
     this.maxRows = maxRows;
   }
 
   /**
    * Erases the rows.
    *
-   * @throws ErasureFailedException if a topic is missing, Kafka refuses a tombstone, or the
+   * @throws CommandFailedException if a topic is missing, Kafka refuses a tombstone, or the
    *     tombstones cannot be read back. Also thrown if a row of the client cannot be read; all
    *     other rows are erased then
+   * @throws TopicAdminException if the topics cannot be described
    */
-  public ErasureReport run() throws ErasureFailedException {
+  public ErasureReport run() throws TopicAdminException {
     int partition;
     long heldMillis;
     try (TopicAdmin admin = TopicAdmin.connect(settings.kafka())) {
       int partitions = admin.callsPartitions();
       if (partitions == 0) {
-        throw new ErasureFailedException(
+        throw new CommandFailedException(
             "there is no topic "
                 + Topics.CALLS.name()
                 + "; 'weir topics create' creates Weir's topics");
       }
       partition = ClientPartitioner.partition(settings.client(), partitions);
       heldMillis = heldMillis(admin);
-    } catch (TopicAdminException failed) {
-      throw new ErasureFailedException(String.valueOf(failed.getMessage()), failed);
     }
     ErasureReport.Tally tally = new ErasureReport.Tally(partition);
     try (Tombstones tombstones =
@@ -97,7 +93,7 @@ public final class Erasure {
       } while (from != null);
     }
     if (unreadable != null) {
-      throw new ErasureFailedException(
+      throw new CommandFailedException(
           "a row of the client cannot be read and was not erased; all others were processed: "
               + unreadable);
     }
@@ -146,8 +142,7 @@ public final class Erasure {
       int partition,
       long heldMillis,
       @Nullable Tombstones tombstones,
-      ErasureReport.Tally tally)
-      throws ErasureFailedException {
+      ErasureReport.Tally tally) {
     ClientRows found = read(from, partition, "reading", -1);
     unreadable = unreadable == null ? found.unreadable() : unreadable;
     Reach reach =
@@ -169,21 +164,20 @@ public final class Erasure {
     return found.next();
   }
 
-  private long write(List<String> keys, Tombstones tombstones) throws ErasureFailedException {
+  private long write(List<String> keys, Tombstones tombstones) {
     int written = 0;
     for (String key : keys) {
       tombstones.write(key);
-      watcher.progress("erasing", ++written, keys.size());
+      progress.step("erasing", ++written, keys.size());
     }
     return tombstones.flush();
   }
 
-  private void prove(String from, int partition, List<String> erased, long lastOffset)
-      throws ErasureFailedException {
+  private void prove(String from, int partition, List<String> erased, long lastOffset) {
     NavigableMap<String, ClientRow> left = read(from, partition, "proving", lastOffset).rows();
     List<String> present = erased.stream().filter(left::containsKey).toList();
     if (!present.isEmpty()) {
-      throw new ErasureFailedException(
+      throw new CommandFailedException(
           present.size()
               + " of the erased rows exist again, the first is "
               + present.get(0)
@@ -191,13 +185,12 @@ public final class Erasure {
     }
   }
 
-  private ClientRows read(String from, int partition, String what, long throughOffset)
-      throws ErasureFailedException {
+  private ClientRows read(String from, int partition, String what, long throughOffset) {
     ClientRows rows = new ClientRows(settings.client(), from, maxRows);
     try (TopicReader reader =
         new TopicReader(settings.kafka(), Topics.STATE, one -> one == partition)) {
       awaitVisible(reader, partition, throughOffset);
-      rows.read(reader, (done, all) -> watcher.progress(what, done, all));
+      reader.read(what, rows::take, progress);
     }
     return rows;
   }
@@ -206,12 +199,11 @@ public final class Erasure {
    * Waits until readers of committed records see the given offset. An open transaction of the
    * aggregator can delay them for a moment.
    */
-  private static void awaitVisible(TopicReader reader, int partition, long offset)
-      throws ErasureFailedException {
+  private static void awaitVisible(TopicReader reader, int partition, long offset) {
     long until = System.nanoTime() + VISIBLE_TIMEOUT.toNanos();
     while (reader.ends().getOrDefault(partition, 0L) <= offset) {
       if (System.nanoTime() - until > 0) {
-        throw new ErasureFailedException(
+        throw new CommandFailedException(
             "the tombstones are written, but a transaction in "
                 + Topics.STATE.name()
                 + "-"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.erase;
 
+import io.weir.cli.console.CommandFailedException;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.kafka.KafkaRefusal;
@@ -59,13 +60,13 @@ final class Tombstones implements AutoCloseable {
    * Waits until Kafka has acknowledged all tombstones.
    *
    * @return the offset of the last tombstone; −1 if there is none
-   * @throws ErasureFailedException if Kafka has refused a tombstone
+   * @throws CommandFailedException if Kafka has refused a tombstone
    */
-  long flush() throws ErasureFailedException {
+  long flush() {
     producer.flush();
     Exception failed = failure.get();
     if (failed != null) {
-      throw new ErasureFailedException(
+      throw new CommandFailedException(
           "tombstones could not be written to "
               + Topics.STATE.name()
               + " (WEIR_KAFKA), run the command again: "

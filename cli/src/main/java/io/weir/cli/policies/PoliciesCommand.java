@@ -2,7 +2,6 @@
 package io.weir.cli.policies;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.PolicyText;
 import io.weir.cli.console.Terminal;
@@ -31,7 +30,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
 
 /** Commands for policy files. */
 @Command(
@@ -51,10 +49,6 @@ import picocli.CommandLine.ParentCommand;
     },
     footer = {"", "WEIR_POLICIES names the file when none is given (policies.yml)."})
 public final class PoliciesCommand {
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandContext weir;
-
   @Mixin private final Terminal terminal = new Terminal();
 
   @Command(
@@ -75,7 +69,7 @@ public final class PoliciesCommand {
                       + " buckets that calls of several meters share")
           boolean againstUsage) {
     PrintWriter out = terminal.out();
-    Path read = fileOf(file);
+    Path read = fileOf(file, terminal);
     PolicySet set = read(read, out);
     if (set == null) {
       return 1;
@@ -104,7 +98,7 @@ public final class PoliciesCommand {
   }
 
   private List<PolicyAdvice.Advice> usageAdvice(PolicySet set, PrintWriter out) {
-    UsedNames used = UsedNames.read(weir.kafka());
+    UsedNames used = UsedNames.read(terminal.weir().kafka());
     if (used.skipped() > 0) {
       out.println(
           PolicyText.count(used.skipped(), "record", "records")
@@ -168,7 +162,7 @@ public final class PoliciesCommand {
       throw terminal.wrong("--ip must be an IPv4 or IPv6 address, but is '" + ip + "'");
     }
     PrintWriter out = terminal.out();
-    PolicySet set = read(fileOf(file), out);
+    PolicySet set = read(fileOf(file, terminal), out);
     if (set == null) {
       return 1;
     }
@@ -244,14 +238,11 @@ public final class PoliciesCommand {
     }
   }
 
-  /** Returns the parent command. */
-  CommandContext weir() {
-    return weir;
-  }
-
   /** Returns the policy file: the given one, or the one that WEIR_POLICIES names. */
-  Path fileOf(@Nullable Path given) {
-    return given == null ? Path.of(weir.setting("WEIR_POLICIES", "policies.yml")) : given;
+  static Path fileOf(@Nullable Path given, Terminal terminal) {
+    return given == null
+        ? Path.of(terminal.weir().setting("WEIR_POLICIES", "policies.yml"))
+        : given;
   }
 
   private static @Nullable PolicySet read(Path file, PrintWriter out) {

@@ -32,7 +32,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
 
 /** The commands that read or change the published policies. */
 public final class PublishedPoliciesCommands {
@@ -40,10 +39,6 @@ public final class PublishedPoliciesCommands {
 
   /** Base of these commands. */
   abstract static class Published implements Callable<Integer> {
-    @ParentCommand
-    @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-    PoliciesCommand policies;
-
     @Mixin final Terminal terminal = new Terminal();
 
     PrintWriter out() {
@@ -51,7 +46,7 @@ public final class PublishedPoliciesCommands {
     }
 
     PublishedPolicies published() {
-      return new PublishedPolicies(policies.weir().kafka());
+      return new PublishedPolicies(terminal.weir().kafka());
     }
   }
 
@@ -62,7 +57,7 @@ public final class PublishedPoliciesCommands {
 
     @Override
     public Integer call() {
-      Path read = policies.fileOf(file);
+      Path read = PoliciesCommand.fileOf(file, terminal);
       PolicyFile.Content.Valid valid = PoliciesCommand.readValid(read, out());
       return valid == null ? 1 : call(read, valid.tree());
     }
@@ -107,7 +102,7 @@ public final class PublishedPoliciesCommands {
       PolicyEditor.Outcome outcome = publish(applied, change);
       while (outcome == null) {
         print(change.differences(), "; nothing is published yet");
-        if (!policies.weir().confirms(out(), "publish the file and remove the listed entries?")) {
+        if (!terminal.weir().confirms(out(), "publish the file and remove the listed entries?")) {
           return refuse(applied, change);
         }
         change.confirm();

@@ -52,7 +52,7 @@ final class UsedNames {
   static UsedNames read(KafkaConnection kafka) {
     UsedNames names = new UsedNames();
     try (TopicReader reader = new TopicReader(kafka, Topics.STATE)) {
-      reader.read(reader.ends(), names::take, read -> {});
+      reader.read(names::take);
     }
     return names;
   }

@@ -86,7 +86,6 @@ final class FullWindows {
     }
     try (TopicReader topic = new TopicReader(kafka, Topics.STATE, wanted::contains)) {
       topic.read(
-          topic.ends(),
           record -> {
             UsageState state = usage(record);
             if (state != null && state.key().others()) {
@@ -94,8 +93,7 @@ final class FullWindows {
             } else if (state != null) {
               judge(state, ofKeys.getOrDefault(state.key(), List.of()), own);
             }
-          },
-          done -> {});
+          });
     }
     others.putAll(own); // an endpoint with its own row is counted in that row
     return others.entrySet().stream()

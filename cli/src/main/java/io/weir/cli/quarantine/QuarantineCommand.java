@@ -2,7 +2,6 @@
 package io.weir.cli.quarantine;
 
 import io.weir.cli.console.Bars;
-import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.Terminal;
 import io.weir.cli.records.ReadProgress;
@@ -13,6 +12,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Function;
@@ -22,7 +22,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
 
 /** Lists refused records and lines, and replays them. */
 @Command(
@@ -35,13 +34,9 @@ import picocli.CommandLine.ParentCommand;
 public final class QuarantineCommand {
   private static final int LEFT = 1;
 
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandContext weir;
-
   @Mixin private final Terminal terminal = new Terminal();
 
-  /** Options that select entries. */
+  /** Options that select entries, which must meet all conditions. */
   static final class Filters {
     @Parameters(
         arity = "0..*",
@@ -71,6 +66,18 @@ public final class QuarantineCommand {
 
     @Option(names = "--client", paramLabel = "C", description = "select this client")
     private @Nullable String client;
+
+    private boolean includes(Entry entry, List<Source> sources) {
+      return (partition == null || partition == entry.source().partition())
+          && (since == null || entry.refusedAtEpochMillis() >= since.toEpochMilli())
+          && (reason == null || lower(entry.reason()).contains(lower(reason)))
+          && (client == null || client.equals(entry.client()))
+          && (sources.isEmpty() || sources.stream().anyMatch(one -> one.holds(entry.source())));
+    }
+
+    private static String lower(String text) {
+      return text.toLowerCase(Locale.ROOT);
+    }
   }
 
   @Command(
@@ -208,41 +215,30 @@ public final class QuarantineCommand {
   }
 
   private QuarantineContent quarantine() {
-    Duration lateness = weir.duration("WEIR_LATENESS", Topics.LATENESS);
-    return new QuarantineContent(weir.kafka(), lateness, System.currentTimeMillis());
+    Duration lateness = terminal.weir().duration("WEIR_LATENESS", Topics.LATENESS);
+    return new QuarantineContent(terminal.weir().kafka(), lateness, System.currentTimeMillis());
   }
 
   private SortedMap<Source, Entry> select(Filters filters, QuarantineContent quarantine) {
-    Selection selection = selection(filters);
+    List<Source> places = filters.places.stream().map(this::place).toList();
     SortedMap<Source, Entry> all = withProgress(quarantine::read);
-    for (Source place : selection.places()) {
+    for (Source place : places) {
       if (all.keySet().stream().noneMatch(place::holds)) {
         throw new CommandFailedException("the quarantine has no entry at " + place);
       }
     }
-    SortedMap<Source, Entry> found = new TreeMap<>();
-    all.values().stream()
-        .filter(selection::includes)
-        .forEach(entry -> found.put(entry.source(), entry));
+    SortedMap<Source, Entry> found = new TreeMap<>(all);
+    found.values().removeIf(entry -> !filters.includes(entry, places));
     return found;
   }
 
-  private Selection selection(Filters filters) {
-    List<Source> places = new ArrayList<>();
-    for (String text : filters.places) {
-      Source place = Source.parse(text);
-      if (place == null) {
-        throw terminal.wrong(
-            "a place must be partition@offset or partition@offset:line, but is '" + text + "'");
-      }
-      places.add(place);
+  private Source place(String text) {
+    Source place = Source.parse(text);
+    if (place == null) {
+      throw terminal.wrong(
+          "a place must be partition@offset or partition@offset:line, but is '" + text + "'");
     }
-    return new Selection(
-        filters.partition,
-        filters.since == null ? 0 : filters.since.toEpochMilli(),
-        filters.reason,
-        filters.client,
-        places);
+    return place;
   }
 
   private <T> T withProgress(Function<ReadProgress, T> work) {

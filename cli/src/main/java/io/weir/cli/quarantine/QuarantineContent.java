@@ -27,23 +27,20 @@ final class QuarantineContent {
    *
    * @param lateness maximum age of a call at its arrival, as configured in the aggregators
    */
-  public QuarantineContent(KafkaConnection kafka, Duration lateness, long nowEpochMillis) {
+  QuarantineContent(KafkaConnection kafka, Duration lateness, long nowEpochMillis) {
     this.kafka = kafka;
     this.lateness = lateness;
     this.nowEpochMillis = nowEpochMillis;
   }
 
   /** Reads the whole current content; returns the entries in order of their sources. */
-  public SortedMap<Source, Entry> read(ReadProgress progress) {
+  SortedMap<Source, Entry> read(ReadProgress progress) {
     Set<Source> counted = new HashSet<>();
-    Visitor visitor = new Visitor(counted);
     int partitions;
-    try (QuarantineReader reader = new QuarantineReader(kafka, visitor)) {
+    try (QuarantineReader reader = new QuarantineReader(kafka)) {
       partitions = reader.partitions();
-      visitor.dissection = dissection(partitions);
       ends = reader.ends();
-      long size = reader.size();
-      reader.read(done -> progress.step("quarantine", done, size));
+      reader.read(new Visitor(counted, dissection(partitions)), "quarantine", progress);
     }
     counted.forEach(source -> entries.computeIfPresent(source, (same, one) -> one.counted()));
     fullWindows
@@ -71,10 +68,11 @@ final class QuarantineContent {
 
   private final class Visitor implements QuarantineReader.Visitor {
     private final Set<Source> counted;
-    private Dissection dissection = dissection(1);
+    private final Dissection dissection;
 
-    Visitor(Set<Source> counted) {
+    Visitor(Set<Source> counted, Dissection dissection) {
       this.counted = counted;
+      this.dissection = dissection;
     }
 
     @Override

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.quarantine;
 
+import io.weir.cli.records.ReadProgress;
 import io.weir.cli.records.TopicReader;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
@@ -9,7 +10,6 @@ import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.function.LongConsumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -21,7 +21,6 @@ final class QuarantineReader implements AutoCloseable {
   private static final Pattern RANGE = Pattern.compile("(\\d{1,8})(?:-(\\d{1,8}))?");
 
   private final TopicReader topic;
-  private final Visitor visitor;
   private final Map<Integer, Parts> parts = new HashMap<>();
   private final Map<Integer, Long> ends;
 
@@ -39,9 +38,8 @@ final class QuarantineReader implements AutoCloseable {
     private int next = 1;
   }
 
-  QuarantineReader(KafkaConnection kafka, Visitor visitor) {
+  QuarantineReader(KafkaConnection kafka) {
     this.topic = new TopicReader(kafka, Topics.QUARANTINE);
-    this.visitor = visitor;
     this.ends = topic.ends();
   }
 
@@ -55,30 +53,26 @@ final class QuarantineReader implements AutoCloseable {
     return ends;
   }
 
-  /** Returns the number of offsets up to those ends. */
-  long size() {
-    return topic.size(ends);
-  }
-
   /** Reads up to those ends. */
-  void read(LongConsumer progress) {
-    topic.read(ends, this::take, progress);
+  void read(Visitor visitor, String what, ReadProgress progress) {
+    long size = topic.size(ends);
+    topic.read(ends, record -> take(record, visitor), done -> progress.step(what, done, size));
   }
 
   /** Reads the records that were written since then; waits for a moment if there are none. */
-  void follow() {
-    topic.follow(this::take);
+  void follow(Visitor visitor) {
+    topic.follow(record -> take(record, visitor));
   }
 
-  private void take(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+  private void take(ConsumerRecord<@Nullable String, byte @Nullable []> record, Visitor visitor) {
     byte[] value = record.value() == null ? new byte[0] : record.value();
     if (record.headers().lastHeader(QuarantineHeaders.REPLAYED) != null) {
-      takeMarker(record, new String(value, StandardCharsets.UTF_8));
+      takeMarker(record, new String(value, StandardCharsets.UTF_8), visitor);
       return;
     }
     Matcher part = PART.matcher(Refusal.text(record.headers(), QuarantineHeaders.PART));
     if (!part.matches()) {
-      visit(Refusal.of(record, value, true));
+      visit(Refusal.of(record, value, true), visitor);
       return;
     }
     int number = Integer.parseInt(part.group(1));
@@ -90,18 +84,18 @@ final class QuarantineReader implements AutoCloseable {
     boolean isInOrder = number == before.next++;
     if (number == Integer.parseInt(part.group(2))) {
       parts.remove(record.partition());
-      visit(Refusal.of(record, before.value.toByteArray(), isInOrder));
+      visit(Refusal.of(record, before.value.toByteArray(), isInOrder), visitor);
     }
   }
 
-  private void visit(@Nullable Refusal refusal) {
+  private static void visit(@Nullable Refusal refusal, Visitor visitor) {
     if (refusal != null) {
       visitor.refused(refusal);
     }
   }
 
-  private void takeMarker(
-      ConsumerRecord<@Nullable String, byte @Nullable []> record, String lines) {
+  private static void takeMarker(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record, String lines, Visitor visitor) {
     Source place = Source.parse(Refusal.text(record.headers(), QuarantineHeaders.REPLAYED));
     if (place == null) {
       return;

@@ -2,7 +2,6 @@
 package io.weir.cli.quarantine;
 
 import java.util.Map;
-import java.util.TreeMap;
 
 /**
  * The result of a replay.
@@ -13,14 +12,12 @@ import java.util.TreeMap;
  *     or it was dropped as a duplicate of a counted line
  */
 record ReplayResult(int sent, int acknowledged, Map<Source, Fate> fates) {
-  static final Fate COUNTED = new Fate(Outcome.COUNTED, "");
-
-  public ReplayResult {
-    fates = Map.copyOf(new TreeMap<>(fates));
+  ReplayResult {
+    fates = Map.copyOf(fates);
   }
 
   /** The outcome for a line or record. */
-  public enum Outcome {
+  enum Outcome {
     /** The aggregator has counted it. */
     COUNTED,
     /** The aggregator has refused it again. */
@@ -34,18 +31,10 @@ record ReplayResult(int sent, int acknowledged, Map<Source, Fate> fates) {
    *
    * @param why empty if it is counted
    */
-  public record Fate(Outcome outcome, String why) {}
-
-  static Fate refused(String why) {
-    return new Fate(Outcome.REFUSED, why);
-  }
-
-  static Fate failed(String why) {
-    return new Fate(Outcome.NOT_SENT, why);
-  }
+  record Fate(Outcome outcome, String why) {}
 
   /** Returns the number of lines and records with an outcome. */
-  public long count(Outcome outcome) {
+  long count(Outcome outcome) {
     return fates.values().stream().filter(fate -> fate.outcome() == outcome).count();
   }
 }

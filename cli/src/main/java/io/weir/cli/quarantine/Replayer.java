@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.quarantine;
 
+import io.weir.cli.quarantine.ReplayResult.Outcome;
 import io.weir.cli.records.ReadProgress;
 import java.time.Duration;
 import java.util.Map;
@@ -24,7 +25,7 @@ final class Replayer {
    * @param selected entries to send; those that cannot be replayed or are already counted are
    *     skipped
    */
-  public Replayer(QuarantineContent quarantine, SortedMap<Source, Entry> selected) {
+  Replayer(QuarantineContent quarantine, SortedMap<Source, Entry> selected) {
     this.quarantine = quarantine;
     this.selected = new TreeMap<>(selected);
     this.selected.values().removeIf(entry -> entry.state() != Entry.State.WAITS);
@@ -35,7 +36,7 @@ final class Replayer {
    *
    * @param timeout maximum time to wait for the markers
    */
-  public ReplayResult run(Duration timeout, ReadProgress progress) throws InterruptedException {
+  ReplayResult run(Duration timeout, ReadProgress progress) throws InterruptedException {
     boolean hasCalls = selected.values().stream().anyMatch(entry -> !entry.isSettlement());
     boolean hasSettlements = selected.values().stream().anyMatch(Entry::isSettlement);
     try (ReplaySender sender = new ReplaySender(quarantine.kafka())) {
@@ -45,7 +46,7 @@ final class Replayer {
       if (hasSettlements) {
         pass(sender, true, timeout, progress);
       }
-      sender.failures().forEach((source, why) -> fates.put(source, ReplayResult.failed(why)));
+      sender.failures().forEach((source, why) -> note(source, Outcome.NOT_SENT, why));
       return new ReplayResult(selected.size(), sender.acknowledged(), fates);
     }
   }
@@ -53,28 +54,32 @@ final class Replayer {
   private void pass(
       ReplaySender sender, boolean settlements, Duration timeout, ReadProgress progress)
       throws InterruptedException {
-    Visitor visitor = new Visitor(sender, settlements);
-    try (QuarantineReader reader = new QuarantineReader(quarantine.kafka(), visitor)) {
-      visitor.dissection = quarantine.dissection(reader.partitions());
-      long size = reader.size();
-      reader.read(done -> progress.step("replay", done, size));
+    try (QuarantineReader reader = new QuarantineReader(quarantine.kafka())) {
+      Visitor visitor =
+          new Visitor(sender, settlements, quarantine.dissection(reader.partitions()));
+      reader.read(visitor, "replay", progress);
       sender.flush();
       long deadlineNanos = System.nanoTime() + timeout.toNanos();
       while (fates.size() + sender.failures().size() < selected.size()
           && System.nanoTime() - deadlineNanos < 0) {
-        reader.follow();
+        reader.follow(visitor);
       }
     }
+  }
+
+  private void note(Source source, Outcome outcome, String why) {
+    fates.put(source, new ReplayResult.Fate(outcome, why));
   }
 
   private final class Visitor implements QuarantineReader.Visitor {
     private final ReplaySender sender;
     private final boolean settlements;
-    private Dissection dissection = quarantine.dissection(1);
+    private final Dissection dissection;
 
-    Visitor(ReplaySender sender, boolean settlements) {
+    Visitor(ReplaySender sender, boolean settlements, Dissection dissection) {
       this.sender = sender;
       this.settlements = settlements;
+      this.dissection = dissection;
     }
 
     @Override
@@ -85,7 +90,8 @@ final class Replayer {
           continue;
         }
         if (quarantine.isNewer(refusal)) {
-          fates.putIfAbsent(candidate.source(), ReplayResult.refused(refusal.reason()));
+          fates.putIfAbsent(
+              candidate.source(), new ReplayResult.Fate(Outcome.REFUSED, refusal.reason()));
         } else if (entry.isAt(refusal) && entry.isSettlement() == settlements) {
           sender.send(candidate, refusal);
         }
@@ -95,7 +101,7 @@ final class Replayer {
     @Override
     public void counted(Source source) {
       if (selected.containsKey(source)) {
-        fates.put(source, ReplayResult.COUNTED);
+        note(source, Outcome.COUNTED, "");
       }
     }
   }

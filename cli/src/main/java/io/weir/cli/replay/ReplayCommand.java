@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.cli.console.Bars;
-import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.PolicyText;
 import io.weir.cli.console.PublishedPolicies;
@@ -29,7 +28,6 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParentCommand;
 
 /** Decides recorded calls again and compares the verdicts. */
 @Command(
@@ -78,10 +76,6 @@ public final class ReplayCommand implements Callable<Integer> {
   private static final int DIFFERS = 1;
   private static final int IS_UNPROVEN = 3;
   private static final int MAX_THREADS = 8;
-
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandContext weir;
 
   @Mixin private final Terminal terminal = new Terminal();
 
@@ -173,7 +167,7 @@ public final class ReplayCommand implements Callable<Integer> {
 
   private List<PolicyEntry> published() {
     List<PolicyEntry> entries = new ArrayList<>();
-    String problem = new PublishedPolicies(weir.kafka()).readChanges(entries::add);
+    String problem = new PublishedPolicies(terminal.weir().kafka()).readChanges(entries::add);
     if (problem != null) {
       terminal.warn("the newest policies are invalid: " + problem);
     }
@@ -184,7 +178,9 @@ public final class ReplayCommand implements Callable<Integer> {
     int threads = Math.min(MAX_THREADS, Runtime.getRuntime().availableProcessors());
     LogReplay replay =
         new LogReplay(
-            weir.kafka(), new CallReplay.Settings(from, to, client, scratch, threads), versions);
+            terminal.weir().kafka(),
+            new CallReplay.Settings(from, to, client, scratch, threads),
+            versions);
     try (ProgressBar bar = Bars.named("replay").build()) {
       return replay.run((what, done, total) -> Bars.show(bar, what, done, total));
     } catch (IOException | UncheckedIOException failed) {

@@ -4,7 +4,6 @@ package io.weir.cli.run;
 import io.weir.aggregator.Aggregator;
 import io.weir.aggregator.AggregatorConfig;
 import io.weir.aggregator.report.LiveCache;
-import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.Stop;
 import io.weir.cli.console.Terminal;
@@ -13,7 +12,6 @@ import io.weir.ingest.IngestConfig;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.ParentCommand;
 
 /** Runs one aggregator. */
 @Command(
@@ -25,18 +23,14 @@ import picocli.CommandLine.ParentCommand;
           + "WEIR_REPORTS_PORT (8081)."
     })
 public final class AggregateCommand implements Callable<Integer> {
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandContext weir;
-
   @Mixin private final Terminal terminal = new Terminal();
 
   @Override
   public Integer call() throws Exception {
-    boolean hasRedis = !weir.setting("WEIR_REDIS", "").isEmpty();
+    boolean hasRedis = !terminal.weir().setting("WEIR_REDIS", "").isEmpty();
     AggregatorConfig config =
         WrongVariables.read(
-            weir.environment(),
+            terminal.weir().environment(),
             variables -> {
               if (hasRedis) {
                 IngestConfig.redis(variables);
@@ -46,7 +40,8 @@ public final class AggregateCommand implements Callable<Integer> {
     if (!hasRedis) {
       return run(config, LiveCache.NOT_ASKED);
     }
-    try (RedisLiveCache cache = RedisLiveCache.start(IngestConfig.redis(weir.environment()))) {
+    try (RedisLiveCache cache =
+        RedisLiveCache.start(IngestConfig.redis(terminal.weir().environment()))) {
       return run(config, cache);
     }
   }

@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.access.AccessSettings;
 import io.weir.cli.console.Bars;
-import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.Terminal;
 import io.weir.cli.verify.LedgerListing;
@@ -37,7 +36,6 @@ import me.tongfei.progressbar.ProgressBar;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParentCommand;
 
 /** Runs the whole pipeline for half a minute on temporary data. */
 @Command(
@@ -56,10 +54,6 @@ public final class DemoCommand implements Callable<Integer> {
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(60);
   private static final int LEDGER_ROWS_SHOWN = 6;
   private static final ObjectMapper JSON = new ObjectMapper();
-
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandContext weir;
 
   @Mixin private final Terminal terminal = new Terminal();
 
@@ -97,7 +91,7 @@ public final class DemoCommand implements Callable<Integer> {
   }
 
   private Map<String, String> demoEnvironment() throws IOException {
-    Path data = Path.of(weir.setting("WEIR_DATA", ".weir")).resolve("demo");
+    Path data = Path.of(terminal.weir().setting("WEIR_DATA", ".weir")).resolve("demo");
     deleteIfNotInUse(data);
     Files.createDirectories(data);
     Path policies = data.resolve("policies.yml");
@@ -107,7 +101,7 @@ public final class DemoCommand implements Callable<Integer> {
       }
       Files.copy(bundled, policies);
     }
-    Map<String, String> environment = new HashMap<>(weir.environment());
+    Map<String, String> environment = new HashMap<>(terminal.weir().environment());
     environment.put("WEIR_DATA", data.toString());
     environment.put("WEIR_POLICIES", policies.toString());
     environment.put("WEIR_WINDOW", WINDOW.toString());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.run;
 
-import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.Stop;
 import io.weir.cli.console.Terminal;
@@ -13,7 +12,6 @@ import java.time.Duration;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.ParentCommand;
 
 /** Runs one ingest node. */
 @Command(
@@ -24,15 +22,11 @@ import picocli.CommandLine.ParentCommand;
       "The journal is in WEIR_DATA/ingest. No two nodes may share a journal or a name (WEIR_NODE)."
     })
 public final class IngestCommand implements Callable<Integer> {
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandContext weir;
-
   @Mixin private final Terminal terminal = new Terminal();
 
   @Override
   public Integer call() throws Exception {
-    IngestConfig config = WrongVariables.read(weir.environment(), IngestConfig::of);
+    IngestConfig config = WrongVariables.read(terminal.weir().environment(), IngestConfig::of);
     Duration closing = Stop.LIMIT.plus(config.stopDelay()).plus(config.drainTimeout());
     Stop<Ingest> stop = Stop.start(() -> Ingest.start(config), started -> closing);
     Thread announcer = new Thread(() -> announce(stop.resource()), "weir-ready");

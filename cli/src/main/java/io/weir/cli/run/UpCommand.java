@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.run;
 
-import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.Stop;
 import io.weir.cli.console.Terminal;
@@ -9,7 +8,6 @@ import java.io.PrintWriter;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.ParentCommand;
 
 /** Runs all processes of Weir in one process until it is stopped. */
 @Command(
@@ -24,10 +22,6 @@ import picocli.CommandLine.ParentCommand;
           + "limit service."
     })
 public final class UpCommand implements Callable<Integer> {
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandContext weir;
-
   @Mixin private final Terminal terminal = new Terminal();
 
   @Override
@@ -37,7 +31,7 @@ public final class UpCommand implements Callable<Integer> {
         Stop.start(
             () ->
                 LocalWeir.start(
-                    weir.environment(),
+                    terminal.weir().environment(),
                     part -> print("starting " + part),
                     part -> print("stopping " + part)),
             started -> Stop.LIMIT.plus(started.ingestStop()));

@@ -26,15 +26,7 @@ final class AlgorithmRun {
   private double errors;
 
   /** The algorithm for one client, and the calls that it admitted. */
-  private static final class OfClient {
-    private final SimulatedLimiter limiter;
-    private final ExactSlidingWindow truth;
-
-    OfClient(SimulatedLimiter limiter, ExactSlidingWindow truth) {
-      this.limiter = limiter;
-      this.truth = truth;
-    }
-  }
+  private record OfClient(SimulatedLimiter limiter, ExactSlidingWindow truth) {}
 
   /**
    * The result of an algorithm. Immutable.

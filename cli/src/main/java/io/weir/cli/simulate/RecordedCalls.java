@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.simulate;
 
+import io.weir.cli.records.ReadProgress;
 import io.weir.cli.records.TopicReader;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
@@ -34,11 +35,6 @@ final class RecordedCalls {
     this.toMillis = toMillis;
   }
 
-  /** Receives the progress. */
-  public interface Progress {
-    void step(long done, long total);
-  }
-
   /**
    * Reads the whole topic, and keeps the calls of the range.
    *
@@ -46,20 +42,18 @@ final class RecordedCalls {
    * @param to exclusive end of the range
    */
   public static RecordedCalls read(
-      KafkaConnection kafka, Instant from, Instant to, Progress progress) {
+      KafkaConnection kafka, Instant from, Instant to, ReadProgress progress) {
     RecordedCalls recorded = new RecordedCalls(from.toEpochMilli(), to.toEpochMilli());
     try (TopicReader reader = new TopicReader(kafka, Topics.CALLS)) {
-      Map<Integer, Long> ends = reader.ends();
-      long size = reader.size(ends);
       reader.read(
-          ends,
+          Topics.CALLS.name(),
           record -> {
             byte[] value = record.value();
             if (value != null) {
               recorded.take(value);
             }
           },
-          done -> progress.step(done, size));
+          progress);
     }
     recorded.calls.sort(Comparator.comparingLong(SimulatedCall::atMicros));
     return recorded;

@@ -2,7 +2,6 @@
 package io.weir.cli.simulate;
 
 import io.weir.cli.console.Bars;
-import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.Terminal;
 import io.weir.ingest.policy.PolicyFile;
 import io.weir.limits.policy.PolicySet;
@@ -19,7 +18,6 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParentCommand;
 
 /** Compares algorithms, or tests policies, with generated or recorded traffic. */
 @Command(
@@ -56,10 +54,6 @@ public final class SimulateCommand implements Callable<Integer> {
   private static final int MAX_MADE_CALLS = 10_000_000;
   private static final double MOST_CALLS_PER_LIMIT = 2;
   private static final Duration MAX_WINDOW = Duration.ofDays(1);
-
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandContext weir;
 
   @Mixin private final Terminal terminal = new Terminal();
 
@@ -221,10 +215,10 @@ public final class SimulateCommand implements Callable<Integer> {
     try (ProgressBar bar = Bars.named("reading").build()) {
       recorded =
           RecordedCalls.read(
-              weir.kafka(),
+              terminal.weir().kafka(),
               begin,
               end,
-              (done, total) -> Bars.show(bar, "weir.calls.v1", done, total));
+              (what, done, total) -> Bars.show(bar, what, done, total));
     }
     if (recorded.unread() > 0) {
       terminal.warn(

@@ -13,7 +13,6 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParentCommand;
 
 /** Prints the ledger in a readable form. */
 @Command(
@@ -21,10 +20,6 @@ import picocli.CommandLine.ParentCommand;
     mixinStandardHelpOptions = true,
     description = {"Read weir.usage.ledger.v1, the topic to bill from.", "Needs WEIR_KAFKA."})
 public final class LedgerCommand {
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandContext weir;
-
   @Mixin private final Terminal terminal = new Terminal();
 
   @Command(
@@ -64,7 +59,7 @@ public final class LedgerCommand {
     if (max != null && max < 1) {
       throw terminal.wrong("--max must be at least 1, but is " + max);
     }
-    KafkaConnection kafka = weir.kafka();
+    KafkaConnection kafka = terminal.weir().kafka();
     PrintWriter out = terminal.out();
     PrintWriter err = terminal.err();
     try (TopicReader reader = new TopicReader(kafka, Topics.LEDGER);

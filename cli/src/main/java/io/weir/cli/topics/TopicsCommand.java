@@ -3,7 +3,6 @@ package io.weir.cli.topics;
 
 import io.weir.aggregator.AggregatorConfig;
 import io.weir.aggregator.topology.StreamsSettings;
-import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.Terminal;
 import io.weir.limits.policy.NameList;
 import io.weir.topics.catalog.Copies;
@@ -23,7 +22,6 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParentCommand;
 
 /** Creates the topics, or compares a cluster's topics with the catalogue. */
 @Command(
@@ -31,10 +29,6 @@ import picocli.CommandLine.ParentCommand;
     mixinStandardHelpOptions = true,
     description = "Create the topics, or compare them with the catalogue (WEIR_KAFKA).")
 public final class TopicsCommand {
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandContext weir;
-
   @Mixin private final Terminal terminal = new Terminal();
 
   @Command(
@@ -93,7 +87,8 @@ public final class TopicsCommand {
   }
 
   private SingleCopy singleCopy() {
-    return Settings.of(weir.environment()).choice(SingleCopy.VARIABLE, SingleCopy.REFUSE);
+    return Settings.of(terminal.weir().environment())
+        .choice(SingleCopy.VARIABLE, SingleCopy.REFUSE);
   }
 
   @Command(
@@ -106,7 +101,9 @@ public final class TopicsCommand {
     try (TopicAdmin admin = connect()) {
       List<String> differences = new ArrayList<>(admin.differences());
       String prefix =
-          weir.setting("WEIR_APPLICATION_PREFIX", AggregatorConfig.DEFAULT_APPLICATION_PREFIX);
+          terminal
+              .weir()
+              .setting("WEIR_APPLICATION_PREFIX", AggregatorConfig.DEFAULT_APPLICATION_PREFIX);
       List<String> lacking =
           admin.lackingCopies(
               name -> Topics.contains(name) || StreamsSettings.isInternalTopic(prefix, name));
@@ -145,6 +142,6 @@ public final class TopicsCommand {
   }
 
   private TopicAdmin connect() {
-    return TopicAdmin.connect(weir.kafka());
+    return TopicAdmin.connect(terminal.weir().kafka());
   }
 }

@@ -2,7 +2,6 @@
 package io.weir.cli.verify;
 
 import io.weir.cli.console.Bars;
-import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.PolicyText;
 import io.weir.cli.console.Terminal;
@@ -22,7 +21,6 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParentCommand;
 
 /**
  * Recounts the calls and compares the result with the ledger, the state topic and the quarantine.
@@ -71,10 +69,6 @@ import picocli.CommandLine.ParentCommand;
 public final class VerifyCommand implements Callable<Integer> {
   private static final int DIFFERS = 1;
   private static final int IS_UNPROVEN = 3;
-
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandContext weir;
 
   @Mixin private final Terminal terminal = new Terminal();
 
@@ -125,7 +119,7 @@ public final class VerifyCommand implements Callable<Integer> {
     terminal.require(
         Files.isDirectory(scratch),
         "--scratch must be an existing folder, but is '" + scratch + "'");
-    Duration window = weir.duration("WEIR_WINDOW", Duration.ofMinutes(15));
+    Duration window = terminal.weir().duration("WEIR_WINDOW", Duration.ofMinutes(15));
     noteWindows(window);
     Verification found = verify(new Verifier(settings(window)));
     print(terminal.out(), found);
@@ -161,11 +155,11 @@ public final class VerifyCommand implements Callable<Integer> {
 
   private Verifier.Settings settings(Duration window) {
     return new Verifier.Settings(
-        weir.kafka(),
+        terminal.weir().kafka(),
         window,
-        weir.duration("WEIR_LATENESS", Topics.LATENESS),
+        terminal.weir().duration("WEIR_LATENESS", Topics.LATENESS),
         timeout,
-        Stream.of(weir.setting("WEIR_QUARANTINE_RECORDS", "").split(",", -1))
+        Stream.of(terminal.weir().setting("WEIR_QUARANTINE_RECORDS", "").split(",", -1))
             .map(String::strip)
             .collect(Collectors.toSet()),
         afterReset,

@@ -6,10 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.cli.console.CommandFailedException;
+import io.weir.cli.records.ReadProgress;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TopicContents;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.PartitionProgress;
@@ -101,7 +104,7 @@ final class ErasureIT {
                       100,
                       (what, done, total) ->
                           isWritten.compareAndSet(false, what.equals("erasing") && done == total));
-                } catch (ErasureFailedException failed) {
+                } catch (TopicAdminException failed) {
                   throw new IllegalStateException(failed);
                 }
               });
@@ -125,8 +128,8 @@ final class ErasureIT {
           .get();
     }
 
-    ErasureFailedException failed =
-        assertThrows(ErasureFailedException.class, () -> erase(100, (what, done, total) -> {}));
+    CommandFailedException failed =
+        assertThrows(CommandFailedException.class, () -> erase(100, (what, done, total) -> {}));
 
     assertTrue(
         String.valueOf(failed.getMessage()).contains("weir.usage.state.v1-0-"), failed::toString);
@@ -135,8 +138,8 @@ final class ErasureIT {
 
   @Test
   void clusterWithoutTopics_isTold() {
-    ErasureFailedException failed =
-        assertThrows(ErasureFailedException.class, () -> erase(100, (what, done, total) -> {}));
+    CommandFailedException failed =
+        assertThrows(CommandFailedException.class, () -> erase(100, (what, done, total) -> {}));
 
     assertTrue(
         String.valueOf(failed.getMessage()).contains("weir topics create"), failed::toString);
@@ -149,11 +152,11 @@ final class ErasureIT {
     writeProgress(COUNTED_THROUGH);
   }
 
-  private ErasureReport erase(int maxRows, Erasure.Watcher watcher) throws ErasureFailedException {
+  private ErasureReport erase(int maxRows, ReadProgress progress) throws TopicAdminException {
     return new Erasure(
             new Erasure.Settings(
                 KafkaConnection.to(kafka.bootstrapServers()), "acme", LATENESS, false),
-            watcher,
+            progress,
             maxRows)
         .run();
   }
