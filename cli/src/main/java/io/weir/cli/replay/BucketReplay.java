@@ -5,9 +5,7 @@ import io.weir.cli.records.Rate;
 import io.weir.cli.records.Rates;
 import java.io.IOException;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Objects;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,39 +30,18 @@ final class BucketReplay {
    */
   private static final long UNSEEN_CORRECTIONS_MICROS = 3_600_000_000L;
 
-  /**
-   * Maximum time for which a node repeats a denial ({@code WEIR_DENY_CACHE}), plus its clock's
-   * error.
-   */
-  private static final long MAX_DENIAL_MILLIS = 62_000;
-
-  /** Maximum difference between the time of a repeated denial and Redis' clock. */
-  private static final long NODE_CLOCK_MILLIS = 1_000;
-
   private static final long MICROS_PER_MILLI = 1_000;
-
-  /**
-   * Maximum number of repeated denials that wait for the next record of their bucket. Further ones
-   * are not judged.
-   */
-  private static final int MAX_SUSPECTS = 1_000;
 
   private static final long NEVER = Long.MIN_VALUE / 2;
 
   private final Rates rates;
   private final long fromEpochMillis;
   private final ReplayTally tally;
+  private final RepeatedDenials denials;
   private final BucketRules rules = new BucketRules();
   private final ReplayedBucket[] states = new ReplayedBucket[MAX_STATES];
   private final ReplayedBucket begun = new ReplayedBucket();
   private final ReplayedBucket next = new ReplayedBucket();
-  private final List<Finding> suspects = new ArrayList<>();
-
-  /**
-   * Suspects that no record explains. They are findings only if the bucket's records are in order.
-   */
-  private final List<Finding> doubted = new ArrayList<>();
-
   private boolean isOutOfOrder;
   private final long[] lastRow = new long[Row.WIDTH];
 
@@ -76,31 +53,32 @@ final class BucketReplay {
   private long latestMicros;
   private long greatestCharged;
   private long brokenAtMillis;
-  private SortedRows.@Nullable Merged denials;
-  private boolean hasDenial;
 
   /** Whether the last record followed from the previous one without a gap. */
   private boolean isSmooth;
 
-  BucketReplay(Rates rates, long fromEpochMillis, ReplayTally tally) {
+  /**
+   * Creates a replay.
+   *
+   * @param fromEpochMillis start of the range
+   * @param denials the repeated denials of the same buckets
+   */
+  BucketReplay(Rates rates, long fromEpochMillis, ReplayTally tally, RepeatedDenials denials) {
     this.rates = rates;
     this.fromEpochMillis = fromEpochMillis;
     this.tally = tally;
+    this.denials = denials;
     for (int i = 0; i < MAX_STATES; i++) {
       states[i] = new ReplayedBucket();
     }
   }
 
-  /** Receives the number of rows that have been decided again. */
-  interface Steps {
-    void step(long rows);
-  }
-
-  /** Decides all rows again. */
-  void run(SortedRows.Merged rows, SortedRows.Merged repeatedDenials, Steps steps)
-      throws IOException {
-    denials = repeatedDenials;
-    hasDenial = repeatedDenials.next();
+  /**
+   * Decides all rows again.
+   *
+   * @param progress receives the number of rows of each step
+   */
+  void run(SortedRows.Merged rows, LongConsumer progress) throws IOException {
     long bucket = 0;
     long done = 0;
     boolean isFirst = true;
@@ -108,10 +86,10 @@ final class BucketReplay {
       long[] row = rows.row();
       if (isFirst || row[Row.BUCKET] != bucket) {
         if (!isFirst) {
-          judgeDenialsBefore(bucket, Long.MAX_VALUE, 0);
+          endBucket(bucket);
         }
         bucket = row[Row.BUCKET];
-        skipDenialsOfBucketsBefore(bucket);
+        denials.skipBucketsBefore(bucket);
         beginBucket();
         isFirst = false;
       }
@@ -123,30 +101,21 @@ final class BucketReplay {
         latestMicros = Math.max(latestMicros, (Row.epochMillis(row) + 1) * MICROS_PER_MILLI - 1);
       }
       if ((++done & 0xfff) == 0) {
-        steps.step(0x1000);
+        progress.accept(0x1000);
       }
     }
     if (!isFirst) {
-      judgeDenialsBefore(bucket, Long.MAX_VALUE, 0);
+      endBucket(bucket);
     }
-    endBucket();
-    skipDenialsOfBucketsBefore(Long.MAX_VALUE);
+    denials.skipBucketsBefore(Long.MAX_VALUE);
   }
 
-  private void endBucket() {
-    judgeSuspects(true); // no later record shows the bucket
-    for (Finding doubt : doubted) {
-      if (isOutOfOrder) {
-        tally.explained(Cause.DENY_CACHE); // counters and times have different orders
-      } else {
-        tally.unexplained(doubt);
-      }
-    }
-    doubted.clear();
+  private void endBucket(long bucket) throws IOException {
+    denials.judgeBefore(bucket, Long.MAX_VALUE, 0, hasEpoch ? newest() : null, brokenAtMillis);
+    denials.endBucket(isOutOfOrder);
   }
 
   private void beginBucket() {
-    endBucket();
     isOutOfOrder = false;
     count = 0;
     hasEpoch = false;
@@ -177,7 +146,12 @@ final class BucketReplay {
         isOfThisEpoch
             ? Math.max(0, row[Row.CHARGED] - Row.taken(row) - newest().charged)
             : row[Row.CHARGED] - Row.taken(row);
-    judgeDenialsBefore(row[Row.BUCKET], Row.epochMillis(row) - NODE_CLOCK_MILLIS, gap);
+    denials.judgeBefore(
+        row[Row.BUCKET],
+        Row.epochMillis(row) - RepeatedDenials.NODE_CLOCK_MILLIS,
+        gap,
+        hasEpoch ? newest() : null,
+        brokenAtMillis);
     boolean goesBack = lastRow[Row.EPOCH] > 0 && Row.epochMillis(row) < Row.epochMillis(lastRow);
     if (goesBack) {
       isOutOfOrder = true;
@@ -198,7 +172,7 @@ final class BucketReplay {
     } else {
       judgeBirth(rate, row);
     }
-    judgeSuspects(!isSmooth || goesBack);
+    denials.judgeSuspects(!isSmooth || goesBack);
     greatestCharged = Math.max(greatestCharged, row[Row.CHARGED]);
   }
 
@@ -468,85 +442,5 @@ final class BucketReplay {
             + rate;
     tally.unexplained(
         new Finding(row[Row.PLACE], Row.epochMillis(row), row[Row.BUCKET], what, recorded, again));
-  }
-
-  /**
-   * Judges the repeated denials of a bucket before a time. After the last record the bucket must
-   * not have had enough tokens for their cost.
-   */
-  private void judgeDenialsBefore(long bucket, long epochMillis, long gapTokens)
-      throws IOException {
-    while (hasDenial) {
-      long[] denial = Objects.requireNonNull(denials).row();
-      if (denial[Row.BUCKET] != bucket || denial[Row.DENIAL_AT] >= epochMillis) {
-        return;
-      }
-      judgeDenial(denial, gapTokens);
-      hasDenial = denials.next();
-    }
-  }
-
-  private void judgeDenial(long[] denial, long gapTokens) {
-    long at = denial[Row.DENIAL_AT];
-    long cost = denial[Row.DENIAL_COST];
-    Rate rate = rates.of((int) denial[Row.DENIAL_LIMIT]);
-    if (!hasEpoch) {
-      tally.explained(Cause.BEFORE_RANGE);
-      return;
-    }
-    ReplayedBucket state = newest();
-    if (state.limit != denial[Row.DENIAL_LIMIT]) {
-      tally.explained(Cause.LIMIT_CHANGED);
-    } else if (BucketRules.mayLack(
-        rate, state, cost, gapTokens, (at - NODE_CLOCK_MILLIS) * MICROS_PER_MILLI)) {
-      tally.equalDenials++;
-    } else if (at - brokenAtMillis <= MAX_DENIAL_MILLIS) {
-      tally.explained(Cause.DENY_CACHE);
-    } else {
-      suspect(
-          new Finding(
-              denial[Row.DENIAL_PLACE],
-              at,
-              denial[Row.BUCKET],
-              "repeated denial",
-              "denied, cost " + cost + " of " + rate,
-              "the bucket had enough tokens"));
-    }
-  }
-
-  /**
-   * Keeps a suspect until the next record of the bucket, which shows whether a correction explains
-   * it.
-   */
-  private void suspect(Finding finding) {
-    if (suspects.size() < MAX_SUSPECTS) {
-      suspects.add(finding);
-    } else {
-      tally.explained(Cause.DENY_CACHE);
-    }
-  }
-
-  private void judgeSuspects(boolean isExplained) {
-    for (Finding suspect : suspects) {
-      if (isExplained) {
-        tally.explained(Cause.DENY_CACHE);
-      } else if (doubted.size() < MAX_SUSPECTS) {
-        doubted.add(suspect);
-      } else {
-        tally.unexplained(suspect);
-      }
-    }
-    suspects.clear();
-  }
-
-  private void skipDenialsOfBucketsBefore(long bucket) throws IOException {
-    while (hasDenial) {
-      long[] denial = Objects.requireNonNull(denials).row();
-      if (denial[Row.BUCKET] >= bucket && bucket != Long.MAX_VALUE) {
-        return;
-      }
-      tally.explained(Cause.BEFORE_RANGE);
-      hasDenial = denials.next();
-    }
   }
 }

@@ -5,6 +5,7 @@ import io.weir.cli.records.CallLine;
 import io.weir.cli.records.CallLineReader;
 import io.weir.cli.records.Hash;
 import io.weir.cli.records.Rates;
+import io.weir.cli.records.ReadProgress;
 import io.weir.cli.records.ScratchFolder;
 import io.weir.cli.records.UnreadableException;
 import java.io.IOException;
@@ -19,6 +20,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,21 +64,11 @@ final class CallReplay implements AutoCloseable {
    * @param scratch folder in which to create the folder of the sorted rows
    * @param threads number of threads that read and judge, at least 1
    */
-  public record Settings(
-      Instant from, Instant to, @Nullable String client, Path scratch, int threads) {}
+  record Settings(Instant from, Instant to, @Nullable String client, Path scratch, int threads) {}
 
   /** A batch that waits for a thread. A batch without a value ends a thread. */
-  private static final class Batch {
-    private final int partition;
-    private final long offset;
-    private final byte @Nullable [] value;
-
-    Batch(int partition, long offset, byte @Nullable [] value) {
-      this.partition = partition;
-      this.offset = offset;
-      this.value = value;
-    }
-
+  @SuppressWarnings("ArrayRecordComponent") // never compared, never modified
+  private record Batch(int partition, long offset, byte @Nullable [] value) {
     int kilobytes() {
       return value == null
           ? 0
@@ -84,17 +76,12 @@ final class CallReplay implements AutoCloseable {
     }
   }
 
-  /** Receives the number of judged rows and the total. Several threads call it. */
-  public interface Progress {
-    void step(long done, long total);
-  }
-
   /**
    * Creates an empty replay and starts its threads.
    *
    * @throws IOException if the folder cannot be used
    */
-  public CallReplay(Settings settings, PolicyVersions versions) throws IOException {
+  CallReplay(Settings settings, PolicyVersions versions) throws IOException {
     this.settings = settings;
     this.client = settings.client == null ? null : hash.of(settings.client);
     this.folder = ScratchFolder.create(settings.scratch, "replay");
@@ -115,7 +102,7 @@ final class CallReplay implements AutoCloseable {
    * @param value its lines; must not change afterwards
    * @throws UncheckedIOException if the disk could not hold an earlier batch
    */
-  public void add(int partition, long offset, byte[] value) {
+  void add(int partition, long offset, byte[] value) {
     if (failure.get() instanceof IOException ofDisk) {
       throw new UncheckedIOException(ofDisk.getMessage(), ofDisk); // the rest need not be read
     }
@@ -133,8 +120,12 @@ final class CallReplay implements AutoCloseable {
     }
   }
 
-  /** Judges the added batches. No batch may be added afterwards. */
-  ReplayTally finish(Progress progress) throws IOException {
+  /**
+   * Judges the added batches. No batch may be added afterwards.
+   *
+   * @param progress receives the number of judged rows; several threads call it
+   */
+  ReplayTally finish(ReadProgress progress) throws IOException {
     end();
     rethrow();
     ReplayTally all = new ReplayTally();
@@ -351,11 +342,11 @@ final class CallReplay implements AutoCloseable {
   /** A thread that judges the rows of one shard. */
   private final class Merger extends Thread {
     private final int shard;
-    private final Progress progress;
+    private final ReadProgress progress;
     private final AtomicLong done;
     private final ReplayTally tally = new ReplayTally();
 
-    Merger(int shard, Progress progress, AtomicLong done) {
+    Merger(int shard, ReadProgress progress, AtomicLong done) {
       super("weir-replay-buckets-" + shard);
       setDaemon(true);
       this.shard = shard;
@@ -367,16 +358,21 @@ final class CallReplay implements AutoCloseable {
     public void run() {
       try {
         int bytes = MERGE_BYTES / settings.threads;
-        new BucketReplay(rates, settings.from.toEpochMilli(), tally)
+        RepeatedDenials denials =
+            new RepeatedDenials(merged(worker -> worker.denials, bytes), rates, tally);
+        new BucketReplay(rates, settings.from.toEpochMilli(), tally, denials)
             .run(
-                SortedRows.merge(
-                    workers.stream().map(each -> each.stamps.get(shard)).toList(), bytes),
-                SortedRows.merge(
-                    workers.stream().map(each -> each.denials.get(shard)).toList(), bytes),
-                rows -> progress.step(done.addAndGet(rows), rowCount.get()));
+                merged(worker -> worker.stamps, bytes),
+                rows -> progress.step("deciding again", done.addAndGet(rows), rowCount.get()));
       } catch (IOException | RuntimeException | Error failed) {
         failure.compareAndSet(null, failed);
       }
+    }
+
+    private SortedRows.Merged merged(Function<Worker, List<SortedRows>> rows, int bytes)
+        throws IOException {
+      return SortedRows.merge(
+          workers.stream().map(worker -> rows.apply(worker).get(shard)).toList(), bytes);
     }
   }
 

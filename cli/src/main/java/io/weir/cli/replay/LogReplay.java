@@ -5,7 +5,6 @@ import io.weir.cli.records.CallBatch;
 import io.weir.cli.records.ReadProgress;
 import io.weir.cli.records.TopicReader;
 import io.weir.cli.records.UnreadableException;
-import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.wire.CacheLossCodec;
@@ -16,7 +15,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.IntPredicate;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -46,7 +44,7 @@ final class LogReplay {
   private long strangeRecords;
 
   /** Creates a replay of the log. */
-  public LogReplay(KafkaConnection kafka, CallReplay.Settings settings, PolicyVersions versions) {
+  LogReplay(KafkaConnection kafka, CallReplay.Settings settings, PolicyVersions versions) {
     this.kafka = kafka;
     this.settings = settings;
     this.versions = versions;
@@ -57,7 +55,7 @@ final class LogReplay {
    *
    * @throws IOException if the disk cannot hold the sorted rows
    */
-  public ReplayReport run(ReadProgress progress) throws IOException {
+  ReplayReport run(ReadProgress progress) throws IOException {
     try (KafkaConsumer<byte[], byte[]> seeking =
             kafka.consumer(
                 Map.of(
@@ -67,30 +65,24 @@ final class LogReplay {
                     (int) TIMEOUT.toMillis(),
                     ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
                     1));
-        CallReplay replay = new CallReplay(settings, versions)) {
-      int partitions = seeking.partitionsFor(Topics.CALLS.name()).size();
-      String client = settings.client();
-      IntPredicate wanted =
-          p -> client == null || ClientPartitioner.partition(client, partitions) == p;
-      try (TopicReader calls = new TopicReader(kafka, Topics.CALLS, wanted)) {
-        Map<Integer, Long> ends = calls.ends();
-        Map<Integer, Long> starts = starts(seeking, ends);
-        calls.skipTo(starts);
-        long skipped = calls.size(starts);
-        long size = calls.size(ends) - skipped;
-        calls.read(
-            ends,
-            record -> add(replay, record),
-            done -> progress.step("weir.calls.v1", done - skipped, size));
-        ReplayTally tally =
-            replay.finish((done, total) -> progress.step("deciding again", done, total));
-        List<ReplayReport.Difference> differences = new ArrayList<>();
-        for (Finding finding : tally.findings()) {
-          differences.add(replay.named(finding, batch(seeking, finding)));
-        }
-        return new ReplayReport(
-            tally, differences, unproven(calls.begins(), starts, tally.unreadable));
+        CallReplay replay = new CallReplay(settings, versions);
+        TopicReader calls = TopicReader.ofClient(kafka, Topics.CALLS, settings.client())) {
+      Map<Integer, Long> ends = calls.ends();
+      Map<Integer, Long> starts = starts(seeking, ends);
+      calls.skipTo(starts);
+      long skipped = calls.size(starts);
+      long size = calls.size(ends) - skipped;
+      calls.read(
+          ends,
+          record -> add(replay, record),
+          done -> progress.step("weir.calls.v1", done - skipped, size));
+      ReplayTally tally = replay.finish(progress);
+      List<ReplayReport.Difference> differences = new ArrayList<>();
+      for (Finding finding : tally.findings()) {
+        differences.add(replay.named(finding, batch(seeking, finding)));
       }
+      return new ReplayReport(
+          tally, differences, unproven(calls.begins(), starts, tally.unreadable));
     }
   }
 

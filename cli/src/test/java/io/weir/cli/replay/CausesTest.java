@@ -172,7 +172,7 @@ final class CausesTest {
       for (int i = 0; i < calls.size(); i++) {
         replay.add(0, i, BatchLines.encode(List.of(calls.get(i))));
       }
-      ReplayTally tally = replay.finish((done, total) -> {});
+      ReplayTally tally = replay.finish((what, done, total) -> {});
       return new ReplayReport(
           tally,
           tally.findings().stream()

@@ -52,7 +52,7 @@ final class ReplayModelTest {
       for (int i = 0; i < batches.size(); i++) {
         replay.add(0, i, BatchLines.encode(batches.get(i)));
       }
-      ReplayTally tally = replay.finish((done, total) -> {});
+      ReplayTally tally = replay.finish((what, done, total) -> {});
       List<ReplayReport.Difference> differences = new ArrayList<>();
       for (Finding finding : tally.findings()) {
         int batch = (int) Row.offset(finding.place());
