@@ -4,6 +4,7 @@ package io.weir.cli.verify;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -68,20 +69,16 @@ final class Accounts {
     return Scratch.key(Scratch.ACCOUNT, bytes.length).put(bytes).array();
   }
 
-  /** Receives each account. */
-  interface Visitor {
-    void visit(Slot slot, WindowAccount account);
-  }
-
   /** Visits the accounts of windows that start in a half-open interval, in order of time. */
-  void forEach(long fromEpochMillis, long untilEpochMillis, Visitor visitor) {
+  void forEach(
+      long fromEpochMillis, long untilEpochMillis, BiConsumer<Slot, WindowAccount> visitor) {
     save();
     scratch.scan(
         Scratch.key(Scratch.ACCOUNT, Long.BYTES).putLong(Math.max(0, fromEpochMillis)).array(),
         Scratch.key(Scratch.ACCOUNT, Long.BYTES).putLong(Math.max(0, untilEpochMillis)).array(),
         (key, value) -> {
           Slot slot = Slot.ofBytes(ByteBuffer.wrap(key, 1, key.length - 1));
-          visitor.visit(slot, WindowAccount.ofBytes(value));
+          visitor.accept(slot, WindowAccount.ofBytes(value));
           return true;
         });
   }

@@ -4,6 +4,8 @@ package io.weir.cli.verify;
 import io.weir.topics.model.UsageRow;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 
 /**
  * The adjustments of closed windows, by reason and by the calls record that they count. Holds both
@@ -87,32 +89,22 @@ final class Adjustments {
     }
   }
 
-  /** Changes an adjustment. */
-  interface Change {
-    void apply(Both both);
-  }
-
   /** Changes an adjustment, which is empty before the first change. */
-  void change(Id id, Change change) {
+  void change(Id id, Consumer<Both> change) {
     byte[] key = id.toBytes();
     byte[] known = scratch.get(key);
     Both both = known == null ? new Both() : Both.ofBytes(known);
-    change.apply(both);
+    change.accept(both);
     scratch.put(key, both.toBytes());
   }
 
-  /** Receives each adjustment. */
-  interface Visitor {
-    void visit(Id id, Both both);
-  }
-
   /** Visits the adjustments of windows that start in a half-open interval. */
-  void forEach(long fromEpochMillis, long untilEpochMillis, Visitor visitor) {
+  void forEach(long fromEpochMillis, long untilEpochMillis, BiConsumer<Id, Both> visitor) {
     scratch.scan(
         Scratch.key(Scratch.ADJUSTMENT, Long.BYTES).putLong(Math.max(0, fromEpochMillis)).array(),
         Scratch.key(Scratch.ADJUSTMENT, Long.BYTES).putLong(Math.max(0, untilEpochMillis)).array(),
         (key, value) -> {
-          visitor.visit(Id.ofBytes(key), Both.ofBytes(value));
+          visitor.accept(Id.ofBytes(key), Both.ofBytes(value));
           return true;
         });
   }

@@ -11,10 +11,8 @@ import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import java.io.IOException;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
@@ -31,13 +29,10 @@ final class CallRecount implements AutoCloseable {
   private final Ids ids;
   private final SeenLines seen;
   private final Settlements settlements;
+  private final CountedRows rows;
   private final CallLineReader reader = new CallLineReader();
   private final Map<Integer, RecountedPartition> parts = new HashMap<>();
 
-  /** The adjustments that count lines of the current record. */
-  private final Set<Adjustments.Id> adjusted = new LinkedHashSet<>();
-
-  private long linesCounted;
   private int[] checksums = new int[0];
 
   /**
@@ -55,6 +50,7 @@ final class CallRecount implements AutoCloseable {
     this.ids = new Ids(data.scratch, latenessMillis);
     this.seen = new SeenLines(data.scratch);
     this.settlements = new Settlements(data.scratch);
+    this.rows = new CountedRows(data);
   }
 
   /** Returns the result for a partition. */
@@ -81,13 +77,7 @@ final class CallRecount implements AutoCloseable {
     } catch (UnreadableException unreadable) {
       refuse(part, record, value, String.valueOf(unreadable.getMessage()));
     }
-    adjusted.forEach(
-        id -> {
-          long start = id.slot().startEpochMillis();
-          boolean complete = !part.mayLack(start, start + data.range.windowMillis());
-          data.adjustments.change(id, both -> both.countedComplete = complete);
-        });
-    adjusted.clear();
+    rows.recordTaken(part);
     data.closes.recordTaken(record.partition(), part);
   }
 
@@ -234,11 +224,7 @@ final class CallRecount implements AutoCloseable {
         Settlements.Settlement moved =
             settlements.settlementMoved(ids.callNumber(line), last, place(lineNumber));
         if (moved != null) {
-          WindowAccount account = data.accounts.of(moved.slot());
-          account.counted.subtract(moved);
-          account.counted.add(moved);
-          changeRow(account, moved, last.offset(), tally -> tally.subtract(moved));
-          changeRow(account, moved, record.offset(), tally -> tally.add(moved));
+          rows.move(moved, last.offset(), record.offset());
         }
         data.replays.moved(source, place(lineNumber));
         data.replays.takeMarker(source);
@@ -320,7 +306,7 @@ final class CallRecount implements AutoCloseable {
         boolean hasId = line.isIdFromCaller || line.isSettlement();
         boolean repeated = hasId && ids.isKnown(line, trusted);
         if (repeated && line.isSettlement()) {
-          drop(account, trusted);
+          drop(account);
           return true;
         }
         long units = line.units();
@@ -328,7 +314,7 @@ final class CallRecount implements AutoCloseable {
             units == 0 || Math.abs(account.counted.quantity + units) <= CallLine.MAX_NUMBER,
             "the quantity would exceed 2^53 − 1");
         if (repeated) {
-          drop(account, trusted);
+          drop(account);
           return true;
         }
         if (hasId) {
@@ -406,25 +392,10 @@ final class CallRecount implements AutoCloseable {
           && !seen.isRefused(line);
     }
 
-    /** Counts a line in its row: the FINAL, or the adjustment for its record. */
     private void count(
         Slot slot, WindowAccount account, CallLine line, int lineNumber, long digest) {
       part.counted++;
-      linesCounted++;
-      account.counted.add(line, record.offset(), digest);
-      if (isInFinal(account, record.offset())) {
-        account.countedFinal.add(line, record.offset(), digest);
-      } else {
-        Adjustments.Id id = new Adjustments.Id(slot, record.offset(), line.reason());
-        data.adjustments.change(id, both -> both.counted.add(line, record.offset(), digest));
-        adjusted.add(id);
-      }
-      if (account.firstCounted == 0) {
-        account.firstCounted = linesCounted;
-      }
-      if (account.countedPeriod == null) {
-        account.countedPeriod = line.billingPeriodOfWindow(slot.startEpochMillis());
-      }
+      rows.count(slot, account, line, record.offset(), digest);
       if (line.isSettlement()) {
         settlements.settlementCounted(
             ids.callNumber(line),
@@ -441,19 +412,10 @@ final class CallRecount implements AutoCloseable {
       }
     }
 
-    /** Drops a duplicate. The FINAL row has the number of duplicates while its window was open. */
-    private void drop(WindowAccount account, long trustedEpochMillis) {
+    private void drop(WindowAccount account) {
       part.duplicate++;
-      if (account.counted.hasAny() && trustedEpochMillis < account.closedAtEpochMillis) {
-        account.countedFinal.duplicates++;
-      } else if (account.counted.hasAny() && trustedEpochMillis == account.closedAtEpochMillis) {
-        account.duplicatesAtClose++;
-      }
+      CountedRows.drop(account, part.broker().trustedEpochMillis());
     }
-  }
-
-  private static boolean isInFinal(WindowAccount account, long offset) {
-    return offset <= account.billedFinal.lastOffset;
   }
 
   /**
@@ -469,10 +431,7 @@ final class CallRecount implements AutoCloseable {
           if (settlement.decidedAtEpochMillis() < part.heldFromEpochMillis()) {
             return; // its call may have expired
           }
-          WindowAccount account = data.accounts.of(settlement.slot());
-          account.firstCounted = 0; // the first counted line may be this settlement
-          account.counted.subtract(settlement);
-          changeRow(account, settlement, place.offset(), row -> row.subtract(settlement));
+          rows.remove(settlement);
           part.counted--;
           part.refused++;
           if (!data.quarantine.take(place)) {
@@ -482,21 +441,6 @@ final class CallRecount implements AutoCloseable {
                         place, settlement.id(), settlement.slot().client(), settlement.units()));
           }
         });
-  }
-
-  /** Changes the row that counts a settlement of the record with this offset. */
-  private void changeRow(
-      WindowAccount account,
-      Settlements.Settlement settlement,
-      long offset,
-      Consumer<WindowFigures> change) {
-    if (isInFinal(account, offset)) {
-      change.accept(account.countedFinal);
-    } else {
-      data.adjustments.change(
-          new Adjustments.Id(settlement.slot(), offset, settlement.reason()),
-          both -> change.accept(both.counted));
-    }
   }
 
   @Override

@@ -32,7 +32,6 @@ public record LedgerListing(long rows, long allowed, long denied, List<String> f
     long[] sums = new long[3];
     try (TopicReader ledger = new TopicReader(kafka, Topics.LEDGER)) {
       ledger.read(
-          ledger.ends(),
           record -> {
             byte[] value = record.value();
             if (value == null) {
@@ -48,8 +47,7 @@ public record LedgerListing(long rows, long allowed, long denied, List<String> f
               sums[1] += row.count().callsAllowed();
               sums[2] += row.count().callsDenied();
             }
-          },
-          done -> {});
+          });
     }
     return new LedgerListing(sums[0], sums[1], sums[2], first);
   }

@@ -25,46 +25,20 @@ import org.rocksdb.WriteOptions;
  * folder is deleted at the end, also after a signal. Not thread-safe.
  */
 final class Scratch implements AutoCloseable {
-  /** First byte of the keys of accounts. The bytes of a {@link Slot} follow. */
-  static final byte ACCOUNT = 'a';
-
-  /** First byte of the keys of ledger rows' checksums. */
-  static final byte ROW = 'r';
-
-  /** First byte of the keys of adjustments, by calls record. */
-  static final byte ADJUSTMENT = 'd';
-
-  /** First byte of the keys of CLOSE rows, by partition and time. */
-  static final byte CLOSE = 'c';
-
-  /** First byte of the keys of quarantine records that belong to no refusal yet. */
-  static final byte QUARANTINED = 'q';
-
-  /** First byte of the keys of the checksums of lines, by journal and position. */
-  static final byte LINES = 'l';
-
-  /** First byte of the keys of the state (refused or replayed) of lines, by position. */
-  static final byte FATE = 'x';
-
-  /** First byte of the keys of callers' ids. */
-  static final byte ID = 'i';
-
-  /** First byte of the keys of the checksums of refused lines, by partition, offset and line. */
-  static final byte REFUSED = 'f';
-
-  /**
-   * First byte of the keys of lines that a replay has delivered, by the position of their refusal.
-   */
-  static final byte REPLAYED = 'p';
-
-  /** First byte of the keys of the current positions of replayed settlements. */
-  static final byte MOVED = 'm';
-
-  /** First byte of the keys of the quarantine's markers of replayed lines that were counted. */
-  static final byte REPLAY_MARKER = 'w';
-
-  /** First byte of the keys of settlements. */
-  static final byte SETTLEMENT = 's';
+  // the first byte of a key is the kind of the entry:
+  static final byte ACCOUNT = 'a'; // an account; the bytes of a Slot follow
+  static final byte ROW = 'r'; // the checksum of a ledger row
+  static final byte ADJUSTMENT = 'd'; // an adjustment, by calls record
+  static final byte CLOSE = 'c'; // a CLOSE row, by partition and time
+  static final byte QUARANTINED = 'q'; // a quarantine record that belongs to no refusal yet
+  static final byte LINES = 'l'; // the checksums of lines, by journal and position
+  static final byte FATE = 'x'; // the state (refused or replayed) of a line, by position
+  static final byte ID = 'i'; // an id that a caller chose
+  static final byte REFUSED = 'f'; // the checksum of a refused line, by partition, offset and line
+  static final byte REPLAYED = 'p'; // a line that a replay has delivered, by its refusal
+  static final byte MOVED = 'm'; // the current position of a replayed settlement
+  static final byte REPLAY_MARKER = 'w'; // the quarantine's marker of a replayed, counted line
+  static final byte SETTLEMENT = 's'; // a settlement
 
   private static final long WRITE_BUFFER_BYTES = 16L * 1024 * 1024;
   private static final long CACHE_BYTES = 48L * 1024 * 1024;

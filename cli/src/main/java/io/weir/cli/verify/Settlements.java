@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -132,13 +133,8 @@ final class Settlements implements AutoCloseable {
         .array();
   }
 
-  /** Receives each settlement whose call was not counted. */
-  interface Visitor {
-    void visit(Settlement settlement);
-  }
-
   /** Visits the settlements whose call was not counted. Nothing may be recorded afterwards. */
-  void forEachWithoutCall(Visitor visitor) throws IOException {
+  void forEachWithoutCall(Consumer<Settlement> visitor) throws IOException {
     counted.close();
     Set<Long> wanted = new HashSet<>();
     byte[][] chunk = {start(Scratch.SETTLEMENT), null};
@@ -179,14 +175,15 @@ final class Settlements implements AutoCloseable {
     }
   }
 
-  private void visitChunk(byte[] from, byte[] until, Set<Long> orphans, Visitor visitor) {
+  private void visitChunk(
+      byte[] from, byte[] until, Set<Long> orphans, Consumer<Settlement> visitor) {
     if (!orphans.isEmpty()) {
       scratch.scan(
           from,
           until,
           (key, value) -> {
             if (orphans.contains(ByteBuffer.wrap(key, 1, Long.BYTES).getLong())) {
-              visitor.visit(Settlement.ofBytes(key, value));
+              visitor.accept(Settlement.ofBytes(key, value));
             }
             return true;
           });

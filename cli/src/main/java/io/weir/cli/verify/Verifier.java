@@ -3,7 +3,6 @@ package io.weir.cli.verify;
 
 import io.weir.cli.records.ReadProgress;
 import io.weir.cli.records.TopicReader;
-import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
@@ -14,9 +13,6 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Function;
-import java.util.function.IntPredicate;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -110,33 +106,27 @@ public final class Verifier {
     private final VerifyData data;
     private final ReadProgress progress;
     private final TopicReader calls;
-    private final IntPredicate wanted;
     private final Map<Integer, Long> callEnds;
 
     Pass(Range range, ReadProgress progress) throws IOException {
       this.progress = progress;
-      String client = range.client();
-      int partitions = partitions(settings.kafka());
-      wanted = p -> client == null || ClientPartitioner.partition(client, partitions) == p;
-      calls = new TopicReader(settings.kafka(), Topics.CALLS, wanted);
+      calls = TopicReader.ofClient(settings.kafka(), Topics.CALLS, range.client());
       callEnds = calls.ends();
       data = new VerifyData(range, settings.mayRepeat(), settings.scratch());
     }
 
     Verification run(long deadlineNanos) throws IOException {
       readState(deadlineNanos);
-      read(Topics.LEDGER, "ledger", topic -> data.ledger::add);
-      read(Topics.QUARANTINE, "quarantine", this::quarantined);
+      readLedger();
+      readQuarantine();
       return new LedgerComparison(
               data, recount(), System.currentTimeMillis(), calls.begins(), callEnds)
           .run();
     }
 
     private void readState(long deadlineNanos) {
-      try (TopicReader topic = new TopicReader(settings.kafka(), Topics.STATE, wanted)) {
-        Map<Integer, Long> ends = topic.ends();
-        long size = topic.size(ends);
-        topic.read(ends, data.state::add, done -> progress.step("state", done, size));
+      try (TopicReader topic = reader(Topics.STATE)) {
+        topic.read("state", data.state::add, progress);
         while (!isCounted() && System.nanoTime() - deadlineNanos < 0) {
           topic.follow(data.state::add);
         }
@@ -148,31 +138,38 @@ public final class Verifier {
           .allMatch(end -> data.state.countedOffset(end.getKey()) >= end.getValue() - 1);
     }
 
-    private void read(
-        Topic topic, String name, Function<TopicReader, TopicReader.Visitor> visitor) {
-      try (TopicReader reader = new TopicReader(settings.kafka(), topic, wanted)) {
-        Map<Integer, Long> ends = reader.ends();
-        long size = reader.size(ends);
-        reader.read(ends, visitor.apply(reader), done -> progress.step(name, done, size));
+    /** Returns a reader of the partitions of a topic that have the calls. */
+    private TopicReader reader(Topic topic) {
+      return new TopicReader(settings.kafka(), topic, callEnds::containsKey);
+    }
+
+    private void readLedger() {
+      try (TopicReader topic = reader(Topics.LEDGER)) {
+        topic.read("ledger", data.ledger::add, progress);
       }
     }
 
-    private TopicReader.Visitor quarantined(TopicReader topic) {
-      topic
-          .begins()
-          .forEach(
-              (partition, begin) -> {
-                if (begin > 0) {
-                  data.quarantine.expired(partition);
-                }
-              });
-      return record -> {
-        if (Replays.isMarker(record)) {
-          data.replays.addMarker(record);
-        } else {
-          data.quarantine.add(record);
-        }
-      };
+    private void readQuarantine() {
+      try (TopicReader topic = reader(Topics.QUARANTINE)) {
+        topic
+            .begins()
+            .forEach(
+                (partition, begin) -> {
+                  if (begin > 0) {
+                    data.quarantine.expired(partition);
+                  }
+                });
+        topic.read(
+            "quarantine",
+            record -> {
+              if (Replays.isMarker(record)) {
+                data.replays.addMarker(record);
+              } else {
+                data.quarantine.add(record);
+              }
+            },
+            progress);
+      }
     }
 
     private CallRecount recount() throws IOException {
@@ -199,17 +196,6 @@ public final class Verifier {
     public void close() throws IOException {
       calls.close();
       data.close();
-    }
-  }
-
-  private static int partitions(KafkaConnection kafka) {
-    try (KafkaConsumer<byte[], byte[]> consumer =
-        kafka.consumer(Map.of("default.api.timeout.ms", 20_000))) {
-      int partitions = consumer.partitionsFor(Topics.CALLS.name()).size();
-      if (partitions == 0) {
-        throw TopicReader.missing(Topics.CALLS);
-      }
-      return partitions;
     }
   }
 }
