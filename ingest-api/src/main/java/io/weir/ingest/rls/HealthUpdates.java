@@ -8,6 +8,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -15,14 +16,14 @@ import org.slf4j.LoggerFactory;
  * Publishes the node's readiness as the gRPC health of the server and of one service. Clients that
  * watch the health receive a change within a fraction of a second. Thread-safe.
  */
-public final class HealthUpdates implements AutoCloseable {
+final class HealthUpdates implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(HealthUpdates.class);
 
   private static final Duration INTERVAL = Duration.ofMillis(250);
 
   private final HealthStatusManager status;
   private final String service;
-  private final Readiness readiness;
+  private final BooleanSupplier isReady;
   private final AtomicBoolean closed = new AtomicBoolean();
   private final ScheduledExecutorService clock =
       Executors.newSingleThreadScheduledExecutor(
@@ -32,21 +33,19 @@ public final class HealthUpdates implements AutoCloseable {
             return thread;
           });
 
-  /** Reports whether the node is ready. */
-  public interface Readiness {
-    /** Returns whether the node is ready to record calls. */
-    boolean isReady();
-  }
-
-  private HealthUpdates(HealthStatusManager status, String service, Readiness readiness) {
+  private HealthUpdates(HealthStatusManager status, String service, BooleanSupplier isReady) {
     this.status = status;
     this.service = service;
-    this.readiness = readiness;
+    this.isReady = isReady;
   }
 
-  /** Publishes the health once, and then at a fixed interval. */
-  static HealthUpdates start(HealthStatusManager status, String service, Readiness readiness) {
-    HealthUpdates updates = new HealthUpdates(status, service, readiness);
+  /**
+   * Publishes the health once, and then at a fixed interval.
+   *
+   * @param isReady returns whether the node is ready to record calls
+   */
+  static HealthUpdates start(HealthStatusManager status, String service, BooleanSupplier isReady) {
+    HealthUpdates updates = new HealthUpdates(status, service, isReady);
     updates.update();
     var unused =
         updates.clock.scheduleWithFixedDelay(
@@ -57,7 +56,7 @@ public final class HealthUpdates implements AutoCloseable {
   private void update() {
     ServingStatus now = ServingStatus.NOT_SERVING;
     try {
-      now = readiness.isReady() ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
+      now = isReady.getAsBoolean() ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
     } catch (RuntimeException failed) {
       LOG.error("publishing readiness failed", failed);
     }

@@ -16,16 +16,16 @@ import io.netty.util.concurrent.DefaultThreadFactory;
 import io.weir.access.Access;
 import io.weir.access.Tls;
 import io.weir.ingest.trace.Traces;
+import io.weir.topics.process.ResourceStack;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.List;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -111,25 +111,19 @@ public final class RateLimitServer implements AutoCloseable {
   private static final Duration FINISH_LIMIT = Duration.ofSeconds(5);
 
   private final Server server;
-  private final List<EventLoopGroup> loops;
-  private final List<ExecutorService> threads;
-  private final UnfinishedRequests unfinished;
   private final HealthUpdates health;
   private final RateLimitStatistics statistics;
+  private final ResourceStack resources;
 
   private RateLimitServer(
       Server server,
-      List<EventLoopGroup> loops,
-      List<ExecutorService> threads,
-      UnfinishedRequests unfinished,
       HealthUpdates health,
-      RateLimitStatistics statistics) {
+      RateLimitStatistics statistics,
+      ResourceStack resources) {
     this.server = server;
-    this.loops = loops;
-    this.threads = threads;
-    this.unfinished = unfinished;
     this.health = health;
     this.statistics = statistics;
+    this.resources = resources;
   }
 
   /**
@@ -138,7 +132,7 @@ public final class RateLimitServer implements AutoCloseable {
    * @param limits decides the requests
    * @param access the access rules
    * @param tls the TLS configuration of the port; null for no TLS
-   * @param readiness reports whether the node is ready to record calls
+   * @param isReady returns whether the node is ready to record calls
    * @param maxUnderWay maximum number of requests in progress
    * @param maxConnections maximum number of open connections
    * @param traces selects the requests to trace
@@ -147,7 +141,7 @@ public final class RateLimitServer implements AutoCloseable {
       RateLimits limits,
       Access access,
       @Nullable Tls tls,
-      HealthUpdates.Readiness readiness,
+      BooleanSupplier isReady,
       int maxUnderWay,
       int maxConnections,
       Traces traces,
@@ -161,14 +155,17 @@ public final class RateLimitServer implements AutoCloseable {
    * @throws UncheckedIOException if the port cannot be bound
    */
   public static RateLimitServer start(String host, int port, Parts parts) {
-    ThreadPoolExecutor threads = threads(THREADS, RateLimitServer::thread);
-    ThreadPoolExecutor verifying = threads(VERIFYING_THREADS, TokenCheck.VerifyingThread::new);
+    ResourceStack resources = new ResourceStack();
+    UnfinishedRequests unfinished =
+        resources.push(UnfinishedRequests.start(WHOLE_LIMIT, MAX_UNFINISHED_BYTES));
+    EventLoopGroup accepting = loops(resources, 1, "weir-grpc-accept");
+    EventLoopGroup reading = loops(resources, 0, "weir-grpc-io");
+    ThreadPoolExecutor threads = threads(resources, THREADS, RateLimitServer::thread);
+    ThreadPoolExecutor verifying =
+        threads(resources, VERIFYING_THREADS, TokenCheck.VerifyingThread::new);
+    TokenCheck tokens = new TokenCheck(parts.access(), verifying);
     RateLimitStatistics statistics = new RateLimitStatistics(parts.registry());
     HealthStatusManager status = new HealthStatusManager();
-    TokenCheck tokens = new TokenCheck(parts.access(), verifying);
-    UnfinishedRequests unfinished = UnfinishedRequests.start(WHOLE_LIMIT, MAX_UNFINISHED_BYTES);
-    EventLoopGroup accepting = loops(1, "weir-grpc-accept");
-    EventLoopGroup reading = loops(0, "weir-grpc-io");
     NettyServerBuilder builder =
         NettyServerBuilder.forAddress(new InetSocketAddress(host, port))
             .channelFactory(
@@ -210,19 +207,10 @@ public final class RateLimitServer implements AutoCloseable {
     try {
       Server server = builder.build().start();
       HealthUpdates health =
-          HealthUpdates.start(status, RateLimitServiceGrpc.SERVICE_NAME, parts.readiness());
-      return new RateLimitServer(
-          server,
-          List.of(accepting, reading),
-          List.of(threads, verifying),
-          unfinished,
-          health,
-          statistics);
+          HealthUpdates.start(status, RateLimitServiceGrpc.SERVICE_NAME, parts.isReady());
+      return new RateLimitServer(server, health, statistics, resources);
     } catch (IOException notBound) {
-      end(List.of(accepting, reading));
-      unfinished.close();
-      threads.shutdown();
-      verifying.shutdown();
+      resources.close();
       throw new UncheckedIOException(notBound);
     }
   }
@@ -237,15 +225,15 @@ public final class RateLimitServer implements AutoCloseable {
   }
 
   /** Returns the threads that read and write. With a count of 0 the library chooses the number. */
-  private static EventLoopGroup loops(int count, String name) {
-    return new MultiThreadIoEventLoopGroup(
-        count, new DefaultThreadFactory(name, true), NioIoHandler.newFactory());
-  }
-
-  private static void end(List<EventLoopGroup> loops) {
-    for (EventLoopGroup each : loops) {
-      var unused = each.shutdownGracefully(0, FINISH_LIMIT.toSeconds(), TimeUnit.SECONDS);
-    }
+  private static EventLoopGroup loops(ResourceStack resources, int count, String name) {
+    EventLoopGroup loops =
+        new MultiThreadIoEventLoopGroup(
+            count, new DefaultThreadFactory(name, true), NioIoHandler.newFactory());
+    resources.push(
+        () -> {
+          var unused = loops.shutdownGracefully(0, FINISH_LIMIT.toSeconds(), TimeUnit.SECONDS);
+        });
+    return loops;
   }
 
   /**
@@ -253,9 +241,13 @@ public final class RateLimitServer implements AutoCloseable {
    * numbers of connections and of calls per connection also bound the queue. Long before this
    * bound, the service rejects further calls as overload.
    */
-  private static ThreadPoolExecutor threads(int count, ThreadFactory factory) {
-    return new ThreadPoolExecutor(
-        count, count, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory);
+  private static ThreadPoolExecutor threads(
+      ResourceStack resources, int count, ThreadFactory factory) {
+    ThreadPoolExecutor threads =
+        new ThreadPoolExecutor(
+            count, count, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory);
+    resources.push(threads::shutdown);
+    return threads;
   }
 
   private static Thread thread(Runnable task) {
@@ -306,9 +298,7 @@ public final class RateLimitServer implements AutoCloseable {
       server.shutdownNow();
       isInterrupted = true;
     }
-    threads.forEach(ExecutorService::shutdown);
-    end(loops);
-    unfinished.close();
+    resources.close();
     if (isInterrupted) {
       Thread.currentThread().interrupt();
     }
