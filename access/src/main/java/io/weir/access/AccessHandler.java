@@ -87,25 +87,9 @@ public final class AccessHandler extends Handler.Wrapper {
       write(response, callback, misframed);
       return true;
     }
-    if (!rules.readsAnyPath(request) && !PlainPath.isPlain(request.getHttpURI().getPath())) {
-      refuse(
-          request,
-          response,
-          callback,
-          Problem.malformed(
-              400, "a path must not have dot segments, empty segments or parameters"));
-      return true;
-    }
-    if (access.isOfThisMachine() && !rules.readsAnyPath(request) && PageCheck.isOfAPage(request)) {
-      refuse(
-          request,
-          response,
-          callback,
-          Problem.of(
-              ProblemReason.NOT_ALLOWED,
-              "Host and Origin must name this machine because no tokens are configured; set"
-                  + " WEIR_TOKENS_FILE, or WEIR_UNPROTECTED=allow if a proxy in front of it"
-                  + " authorizes requests"));
+    Problem untrusted = rules.readsAnyPath(request) ? null : untrusted(request);
+    if (untrusted != null) {
+      refuse(request, response, callback, untrusted);
       return true;
     }
     Scope scope = rules.scopeOf(request);
@@ -156,51 +140,50 @@ public final class AccessHandler extends Handler.Wrapper {
         : Problem.malformed(501, "Transfer-Encoding must be only chunked, but is " + codings);
   }
 
+  /** Returns the problem of an ambiguous path, or of a web page's request; null for none. */
+  private @Nullable Problem untrusted(Request request) {
+    if (!PlainPath.isPlain(request.getHttpURI().getPath())) {
+      return Problem.malformed(
+          400, "a path must not have dot segments, empty segments or parameters");
+    }
+    return access.isOfThisMachine() && PageCheck.isOfAPage(request)
+        ? Problem.of(
+            ProblemReason.NOT_ALLOWED,
+            "Host and Origin must name this machine because no tokens are configured; set"
+                + " WEIR_TOKENS_FILE, or WEIR_UNPROTECTED=allow if a proxy in front of it"
+                + " authorizes requests")
+        : null;
+  }
+
   private boolean answer(
       Access.Verdict verdict, Scope scope, Request request, Response response, Callback callback)
       throws Exception {
     if (verdict instanceof Access.Refused refused) {
-      response
-          .getHeaders()
-          .put(
-              HttpHeader.WWW_AUTHENTICATE,
-              refused.isMissing() ? "Bearer realm=\"weir\"" : challenge("invalid_token"));
+      challenge(response, refused.isMissing() ? "" : ", error=\"invalid_token\"");
       refuse(
           request, response, callback, Problem.of(ProblemReason.TOKEN_REFUSED, refused.detail()));
       return true;
     }
     Grant grant = ((Access.Granted) verdict).grant();
+    String missing = null;
     if (!grant.scopes().contains(scope)) {
-      response
-          .getHeaders()
-          .put(
-              HttpHeader.WWW_AUTHENTICATE,
-              challenge("insufficient_scope") + ", scope=\"" + scope.word() + '"');
-      refuse(
-          request,
-          response,
-          callback,
-          Problem.of(
-              ProblemReason.NOT_ALLOWED, "the token does not have the scope " + scope.word()));
-      return true;
+      challenge(response, ", error=\"insufficient_scope\", scope=\"" + scope.word() + '"');
+      missing = "the token does not have the scope " + scope.word();
+    } else if (grant.isBound() && !rules.looksAtClients(request)) {
+      missing =
+          "the token is restricted to the usage of some clients, but the route returns the"
+              + " usage of others";
     }
-    if (grant.isBound() && !rules.looksAtClients(request)) {
-      refuse(
-          request,
-          response,
-          callback,
-          Problem.of(
-              ProblemReason.NOT_ALLOWED,
-              "the token is restricted to the usage of some clients, but the route returns the"
-                  + " usage of others"));
+    if (missing != null) {
+      refuse(request, response, callback, Problem.of(ProblemReason.NOT_ALLOWED, missing));
       return true;
     }
     request.setAttribute(ATTRIBUTE, grant);
     return super.handle(request, response, callback);
   }
 
-  private static String challenge(String error) {
-    return "Bearer realm=\"weir\", error=\"" + error + '"';
+  private static void challenge(Response response, String parameters) {
+    response.getHeaders().put(HttpHeader.WWW_AUTHENTICATE, "Bearer realm=\"weir\"" + parameters);
   }
 
   /**
