@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.http.Context;
 import io.weir.access.AccessHandler;
+import io.weir.ingest.http.JsonBody.Invalid;
 import io.weir.ingest.policy.log.PolicyEditor;
 import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
 import io.weir.ingest.policy.log.PolicyEdits;
@@ -63,20 +64,8 @@ final class AdminRoute {
     this.hosts = admin.hosts();
   }
 
-  /** Thrown when a request is refused; contains the problem for the response. */
-  static final class Refused extends Exception {
-    private static final long serialVersionUID = 1L;
-
-    private final transient Problem problem;
-
-    Refused(Problem problem) {
-      super(problem.detail(), null, false, false);
-      this.problem = problem;
-    }
-  }
-
   interface Handling {
-    void handle(Context context) throws Refused, RefusedException;
+    void handle(Context context) throws Invalid, RefusedException;
   }
 
   /** Answers a request if an operator sent it. */
@@ -87,17 +76,17 @@ final class AdminRoute {
       requireJson(context);
       handling.handle(context);
       return;
-    } catch (Refused refused) {
-      problem = refused.problem;
+    } catch (Invalid invalid) {
+      problem = invalid.problem();
     } catch (RefusedException refused) {
       problem = problem(refused);
     }
     CheckApi.answer(context, problem);
   }
 
-  private void requireAccess(Context context) throws Refused {
+  private void requireAccess(Context context) throws Invalid {
     if (context.req().getRequestURI().endsWith("/")) {
-      throw new Refused(Routes.CHECK_API.missing(context.req().getRequestURI()));
+      throw new Invalid(Routes.CHECK_API.missing(context.req().getRequestURI()));
     }
     if (hasTokens) {
       return; // the request has a token with the scope, and no web page knows such a token
@@ -106,7 +95,7 @@ final class AdminRoute {
     String why =
         isOpen ? OperatorCheck.whyFromAPage(context, hosts) : OperatorCheck.whyNot(context);
     if (why != null) {
-      throw new Refused(
+      throw new Invalid(
           Problem.of(
               ProblemReason.ADMIN_NOT_ALLOWED,
               (isOpen
@@ -121,9 +110,9 @@ final class AdminRoute {
    * Refuses a body of another type than JSON. Without this rule, a web page could send a change
    * without a CORS preflight request.
    */
-  private static void requireJson(Context context) throws Refused {
+  private static void requireJson(Context context) throws Invalid {
     if (RequestBody.of(context).length > 0 && !isJson(context.header("Content-Type"))) {
-      throw new Refused(
+      throw new Invalid(
           Problem.ofField(
               ProblemReason.UNSUPPORTED_MEDIA_TYPE,
               "Content-Type",
@@ -147,11 +136,11 @@ final class AdminRoute {
   }
 
   /** Returns the current entry of a key, and puts its version into the ETag field. */
-  PolicyEntry entry(Context context, PolicyKey key) throws Refused {
+  PolicyEntry entry(Context context, PolicyKey key) throws Invalid {
     PolicyFollower.InForce inForce = policies.inForce();
     PolicyEntry entry = inForce.state().entry(key);
     if (entry == null || entry.isDeleted()) {
-      throw new Refused(Problem.of(ProblemReason.POLICY_NOT_FOUND, "there is no " + key));
+      throw new Invalid(Problem.of(ProblemReason.POLICY_NOT_FOUND, "there is no " + key));
     }
     if (inForce.state().version() > 0) {
       context.header("ETag", tag(entry));
@@ -215,20 +204,15 @@ final class AdminRoute {
    * Returns the version of the entry that the caller has read, from a precondition (RFC 9110
    * §13.1).
    */
-  static long seen(Context context) throws Refused {
+  static long seen(Context context) throws Invalid {
     List<String> match = Collections.list(context.req().getHeaders("If-Match"));
     List<String> noneMatch = Collections.list(context.req().getHeaders("If-None-Match"));
     if (match.size() + noneMatch.size() > 1) {
-      throw new Refused(
-          Problem.ofField(
-              ProblemReason.INVALID_HEADER,
-              "If-Match",
-              "and If-None-Match may be given only once"));
+      throw Invalid.header("If-Match", "and If-None-Match may be given only once");
     }
     if (!noneMatch.isEmpty()) {
       if (!noneMatch.get(0).strip().equals("*")) {
-        throw new Refused(
-            Problem.ofField(ProblemReason.INVALID_HEADER, "If-None-Match", "must be *"));
+        throw Invalid.header("If-None-Match", "must be *");
       }
       return 0;
     }
@@ -240,37 +224,33 @@ final class AdminRoute {
     }
     Matcher tag = TAG.matcher(match.get(0).strip());
     if (!tag.matches()) {
-      throw new Refused(
-          Problem.ofField(
-              ProblemReason.INVALID_HEADER,
-              "If-Match",
-              "must be * or an ETag from an answer, such as \"7\""));
+      throw Invalid.header("If-Match", "must be * or an ETag from an answer, such as \"7\"");
     }
     return Long.parseLong(tag.group(1));
   }
 
-  static String name(Context context) throws Refused {
+  static String name(Context context) throws Invalid {
     String name = context.pathParam("name");
     String violation = Names.violation(name);
     if (violation != null) {
-      throw new Refused(Problem.ofField(ProblemReason.INVALID_MEMBER, "name", violation));
+      throw Invalid.member("name", violation);
     }
     return name;
   }
 
-  static ObjectNode body(Context context) throws Refused {
+  static ObjectNode body(Context context) throws Invalid {
     JsonNode tree;
     try {
       tree = JSON.readTree(RequestBody.of(context));
     } catch (JsonProcessingException notJson) {
-      throw new Refused(
+      throw new Invalid(
           Problem.of(
               ProblemReason.INVALID_BODY, "the body is not JSON: " + notJson.getOriginalMessage()));
     } catch (IOException impossible) {
       throw new UncheckedIOException("reading from memory failed", impossible);
     }
     if (!(tree instanceof ObjectNode object)) {
-      throw new Refused(Problem.of(ProblemReason.INVALID_BODY, "the body must be a JSON object"));
+      throw new Invalid(Problem.of(ProblemReason.INVALID_BODY, "the body must be a JSON object"));
     }
     return object;
   }

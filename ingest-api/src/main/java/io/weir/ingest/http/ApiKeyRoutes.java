@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
 import io.javalin.http.MethodNotAllowedResponse;
+import io.weir.ingest.http.JsonBody.Invalid;
 import io.weir.ingest.policy.NewApiKey;
 import io.weir.ingest.policy.log.ApiKeyEdits;
 import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
@@ -61,11 +62,11 @@ final class ApiKeyRoutes {
     throw new MethodNotAllowedResponse("Method not allowed", Map.of("allowed", allowed));
   }
 
-  private static PolicyKey client(Context context) throws AdminRoute.Refused {
+  private static PolicyKey client(Context context) throws Invalid {
     return PolicyKey.ofClient(AdminRoute.name(context));
   }
 
-  private void list(Context context) throws AdminRoute.Refused {
+  private void list(Context context) throws Invalid {
     PolicyEntry entry = admin.entry(context, client(context));
     ObjectNode body = AdminRoute.JSON.createObjectNode();
     body.put("version", entry.version());
@@ -74,12 +75,12 @@ final class ApiKeyRoutes {
     AdminRoute.write(context, body);
   }
 
-  private void get(Context context) throws AdminRoute.Refused {
+  private void get(Context context) throws Invalid {
     PolicyEntry entry = admin.entry(context, client(context));
     String id = context.pathParam("id");
     JsonNode key = find(entry, id);
     if (key == null) {
-      throw new AdminRoute.Refused(
+      throw new Invalid(
           Problem.of(ProblemReason.POLICY_NOT_FOUND, "there is no such API key of " + entry.key()));
     }
     ObjectNode body = AdminRoute.JSON.createObjectNode();
@@ -96,7 +97,7 @@ final class ApiKeyRoutes {
   }
 
   /** Creates a key, or imports the key with the given hash. */
-  private void create(Context context) throws AdminRoute.Refused, RefusedException {
+  private void create(Context context) throws Invalid, RefusedException {
     PolicyKey client = client(context);
     ObjectNode key =
         RequestBody.of(context).length == 0
@@ -125,20 +126,18 @@ final class ApiKeyRoutes {
    * Refuses a key that has already expired. Accepts a value that is not a time; the check of the
    * other fields refuses it.
    */
-  private static void requireFuture(JsonNode expiresAt) throws AdminRoute.Refused {
+  private static void requireFuture(JsonNode expiresAt) throws Invalid {
     try {
       if (!expiresAt.isMissingNode()
           && !OffsetDateTime.parse(expiresAt.asText()).toInstant().isAfter(Instant.now())) {
-        throw new AdminRoute.Refused(
-            Problem.ofField(
-                ProblemReason.INVALID_MEMBER, EXPIRES_AT, "must be a time in the future"));
+        throw Invalid.member(EXPIRES_AT, "must be a time in the future");
       }
     } catch (DateTimeParseException notATime) {
       return;
     }
   }
 
-  private void revoke(Context context) throws AdminRoute.Refused, RefusedException {
+  private void revoke(Context context) throws Invalid, RefusedException {
     PolicyKey client = client(context);
     AdminRoute.write(
         context,

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
+import io.weir.ingest.http.JsonBody.Invalid;
 import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
 import io.weir.ingest.policy.log.PolicyEdits;
 import io.weir.ingest.policy.log.PolicyEntry;
@@ -13,8 +14,6 @@ import io.weir.ingest.policy.log.PolicyFollower;
 import io.weir.ingest.policy.log.PolicyKey;
 import io.weir.ingest.policy.log.PolicyLogState;
 import io.weir.limits.policy.PolicyMode;
-import io.weir.topics.problem.Problem;
-import io.weir.topics.problem.ProblemReason;
 import java.time.Instant;
 import java.util.Locale;
 
@@ -76,11 +75,11 @@ final class PolicyRoutes {
   }
 
   private void put(Context context, PolicyKey key, ObjectNode content)
-      throws AdminRoute.Refused, RefusedException {
+      throws Invalid, RefusedException {
     admin.change(context, key, PolicyEdits.put(key, content, AdminRoute.seen(context)));
   }
 
-  private void delete(Context context, PolicyKey key) throws AdminRoute.Refused, RefusedException {
+  private void delete(Context context, PolicyKey key) throws Invalid, RefusedException {
     admin.change(context, key, PolicyEdits.delete(key, AdminRoute.seen(context)));
   }
 
@@ -107,7 +106,7 @@ final class PolicyRoutes {
     AdminRoute.write(context, body);
   }
 
-  private void putPolicy(Context context) throws AdminRoute.Refused, RefusedException {
+  private void putPolicy(Context context) throws Invalid, RefusedException {
     String name = AdminRoute.name(context);
     ObjectNode policy = AdminRoute.body(context);
     if (!policy.has("name")) {
@@ -128,7 +127,7 @@ final class PolicyRoutes {
     AdminRoute.write(context, body);
   }
 
-  private void putSwitch(Context context) throws AdminRoute.Refused, RefusedException {
+  private void putSwitch(Context context) throws Invalid, RefusedException {
     JsonNode mode = AdminRoute.body(context).path("mode");
     for (PolicyMode known : PolicyMode.values()) {
       if (mode.isTextual() && mode.textValue().equals(word(known))) {
@@ -139,12 +138,10 @@ final class PolicyRoutes {
         return;
       }
     }
-    throw new AdminRoute.Refused(
-        Problem.ofField(
-            ProblemReason.INVALID_MEMBER, "mode", "must be one of enforce, shadow, off"));
+    throw Invalid.member("mode", "must be one of enforce, shadow, off");
   }
 
-  private void get(Context context, PolicyKey key) throws AdminRoute.Refused {
+  private void get(Context context, PolicyKey key) throws Invalid {
     AdminRoute.write(context, shown(admin.entry(context, key)));
   }
 
