@@ -31,9 +31,6 @@ import org.slf4j.LoggerFactory;
 public final class CallReader {
   private static final Logger LOG = LoggerFactory.getLogger(CallReader.class);
 
-  /** Maximum length of an API key in bytes, equal to the maximum in the body of a check. */
-  private static final int MAX_API_KEY_BYTES = 1_024;
-
   private static final String FORWARDED_FOR = "X-Forwarded-For";
   private static final String AUTHORIZATION = "Authorization";
   private static final List<String> SCHEMES = List.of("apikey ", "bearer ");
@@ -241,7 +238,8 @@ public final class CallReader {
       @Nullable IpAddress ip,
       @Nullable String id) {
     String key = utf8(credentials(identity, value.strip()));
-    String violation = key == null ? "must be UTF-8" : Names.violation(key, MAX_API_KEY_BYTES);
+    String violation =
+        key == null ? "must be UTF-8" : Names.violation(key, KeyedCall.MAX_API_KEY_BYTES);
     if (key == null || violation != null) {
       return unknown(identity, challenge, String.valueOf(violation));
     }

@@ -38,6 +38,16 @@ public sealed interface CheckOutcome {
       this(call, limits, denial, recorded, null);
     }
 
+    /** Returns the state of the policy in the call's record; null if the policy is not enforced. */
+    public @Nullable LimitStatus recordedLimit() {
+      for (LimitStatus limit : limits) {
+        if (limit.enforced() && limit.policy().name().equals(call.policy())) {
+          return limit;
+        }
+      }
+      return null;
+    }
+
     Decided with(@Nullable HeldSlots held) {
       return held == null ? this : new Decided(call, limits, denial, recorded, held);
     }

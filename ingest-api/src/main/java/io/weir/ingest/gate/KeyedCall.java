@@ -28,6 +28,12 @@ public record KeyedCall(
     long cost,
     @Nullable String id)
     implements CallRequest {
+  /**
+   * Maximum length of an API key in bytes. Keys that Weir creates have 48 bytes; imported keys may
+   * be longer.
+   */
+  public static final int MAX_API_KEY_BYTES = 1_024;
+
   public KeyedCall {
     attributes = Map.copyOf(attributes);
   }

@@ -30,12 +30,6 @@ final class CheckRequest {
   /** Maximum number of characters of an attribute's value. It bounds the duration of matching. */
   static final int MAX_ATTRIBUTE_CHARS = 1_024;
 
-  /**
-   * Maximum length of an API key in bytes. Keys that Weir creates have 48 bytes; imported keys may
-   * be longer.
-   */
-  static final int MAX_API_KEY_BYTES = 1_024;
-
   private CheckRequest() {}
 
   static CallRequest read(byte[] body, UnknownMembers unknown) throws Invalid {
@@ -98,7 +92,7 @@ final class CheckRequest {
   private static ApiKeyHash apiKey(JsonParser json, JsonToken value, String member)
       throws IOException, Invalid {
     String key = JsonBody.text(json, value, member);
-    String violation = Names.violation(key, MAX_API_KEY_BYTES);
+    String violation = Names.violation(key, KeyedCall.MAX_API_KEY_BYTES);
     if (violation != null) {
       throw Invalid.member(member, violation);
     }

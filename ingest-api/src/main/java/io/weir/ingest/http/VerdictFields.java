@@ -12,7 +12,6 @@ import java.util.function.LongUnaryOperator;
 import org.eclipse.jetty.http.HttpField;
 import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.http.HttpHeader;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Writes the header fields of a verdict: the remaining limits, the retry time, and the position of
@@ -107,7 +106,7 @@ final class VerdictFields {
       LimitHeaders.Form form,
       CheckOutcome.Decided decided,
       long retryAfter) {
-    LimitStatus limit = recordedLimit(decided);
+    LimitStatus limit = decided.recordedLimit();
     if (limit == null) {
       return;
     }
@@ -122,15 +121,5 @@ final class VerdictFields {
 
   private static long ceilSeconds(long millis) {
     return Math.floorDiv(millis + MILLIS_PER_SECOND - 1, MILLIS_PER_SECOND);
-  }
-
-  /** Returns the state of the policy in the call's record; null if the policy is not enforced. */
-  private static @Nullable LimitStatus recordedLimit(CheckOutcome.Decided decided) {
-    for (LimitStatus limit : decided.limits()) {
-      if (limit.enforced() && limit.policy().name().equals(decided.call().policy())) {
-        return limit;
-      }
-    }
-    return null;
   }
 }

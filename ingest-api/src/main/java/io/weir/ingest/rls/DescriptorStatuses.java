@@ -7,7 +7,6 @@ import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStat
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.RateLimit;
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.LimitStatus;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Converts the outcome of a call to the status of a descriptor. If several policies apply, the
@@ -28,7 +27,7 @@ final class DescriptorStatuses {
   static DescriptorStatus of(CheckOutcome.Decided decided) {
     DescriptorStatus.Builder status =
         DescriptorStatus.newBuilder().setCode(decided.call().allowed() ? Code.OK : Code.OVER_LIMIT);
-    LimitStatus reported = recordedLimit(decided);
+    LimitStatus reported = decided.recordedLimit();
     if (reported != null) {
       status
           .setCurrentLimit(limit(reported))
@@ -36,16 +35,6 @@ final class DescriptorStatuses {
           .setDurationUntilReset(duration(reported.reply().resetMicros()));
     }
     return status.build();
-  }
-
-  /** Returns the state of the policy in the call's record; null if the policy is not enforced. */
-  static @Nullable LimitStatus recordedLimit(CheckOutcome.Decided decided) {
-    for (LimitStatus limit : decided.limits()) {
-      if (limit.enforced() && limit.policy().name().equals(decided.call().policy())) {
-        return limit;
-      }
-    }
-    return null;
   }
 
   private static RateLimit limit(LimitStatus reported) {

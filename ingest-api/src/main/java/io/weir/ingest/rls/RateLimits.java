@@ -166,7 +166,7 @@ public final class RateLimits {
   }
 
   private static double partLeft(CheckOutcome.Decided call) {
-    LimitStatus limit = DescriptorStatuses.recordedLimit(call);
+    LimitStatus limit = call.recordedLimit();
     return limit == null
         ? Double.MAX_VALUE
         : (double) limit.remainingTokens() / Math.max(1, limit.limit().capacityTokens());

@@ -91,7 +91,7 @@ final class CheckRequestTest {
     assertEquals(
         new KeyedCall(ApiKeyHash.of("k"), "-", "calls", null, Map.of(), 1, null),
         readAny("{\"api_key\":\"k\"}"));
-    String longest = "€".repeat(CheckRequest.MAX_API_KEY_BYTES / 3);
+    String longest = "€".repeat(KeyedCall.MAX_API_KEY_BYTES / 3);
     assertEquals(
         ApiKeyHash.of(longest),
         assertInstanceOf(KeyedCall.class, readAny("{\"api_key\":\"" + longest + "\"}")).apiKey());
