@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import io.weir.ingest.http.HttpStatistics.Shed;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -102,8 +103,8 @@ final class Admission {
    * @return null if the request is admitted; the caller must then call {@link #end}. Otherwise the
    *     reason why the request is shed
    */
-  HttpStatistics.@Nullable Shed tryAdmit(Kind kind) {
-    HttpStatistics.Shed refusal = tryTakePlace(kind);
+  @Nullable Shed tryAdmit(Kind kind) {
+    Shed refusal = tryTakePlace(kind);
     if (refusal == null && kind != Kind.SCRAPE) {
       refusal = tryTakePlaceOfCalls();
       if (refusal != null) {
@@ -114,19 +115,19 @@ final class Admission {
   }
 
   /** Takes a place among the requests of a kind; returns the exhausted bound if none is free. */
-  private HttpStatistics.@Nullable Shed tryTakePlace(Kind kind) {
+  private @Nullable Shed tryTakePlace(Kind kind) {
     if (kind == Kind.SCRAPE) {
-      return scrapes.tryAcquire() ? null : HttpStatistics.Shed.SCRAPES;
+      return scrapes.tryAcquire() ? null : Shed.SCRAPES;
     }
     if (kind == Kind.CALL) {
       if (bound == null || measured.incrementAndGet() <= bound.calls()) {
         return null;
       }
       measured.decrementAndGet();
-      return HttpStatistics.Shed.CALLS_UNDER_WAY;
+      return Shed.CALLS_UNDER_WAY;
     }
     if (kind == Kind.BATCH && !batches.tryAcquire()) {
-      return HttpStatistics.Shed.BATCHES;
+      return Shed.BATCHES;
     }
     if (onThreads.tryAcquire()) {
       return null;
@@ -134,7 +135,7 @@ final class Admission {
     if (kind == Kind.BATCH) {
       batches.release();
     }
-    return HttpStatistics.Shed.CALLS_UNDER_WAY;
+    return Shed.CALLS_UNDER_WAY;
   }
 
   private void freePlace(Kind kind) {
@@ -154,16 +155,16 @@ final class Admission {
   }
 
   /** Takes a place among all calls, unless the call is in the share of calls to shed. */
-  private HttpStatistics.@Nullable Shed tryTakePlaceOfCalls() {
+  private @Nullable Shed tryTakePlaceOfCalls() {
     if (share != null) {
       double shed = share.share(nanos.getAsLong());
       if (shed > 0 && random.getAsDouble() < shed) {
-        return HttpStatistics.Shed.QUEUE_DELAY;
+        return Shed.QUEUE_DELAY;
       }
     }
     if (underWay.incrementAndGet() > maxCallsUnderWay) {
       underWay.decrementAndGet();
-      return HttpStatistics.Shed.CALLS_UNDER_WAY;
+      return Shed.CALLS_UNDER_WAY;
     }
     return null;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import io.weir.ingest.http.HttpStatistics.Shed;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.util.Set;
@@ -35,7 +36,7 @@ final class AdmissionHandler extends Handler.Wrapper {
   /** The request attribute that holds the body of a request for the servlet. */
   static final String BODY = "io.weir.body";
 
-  private static final Set<String> HEALTH = Set.of("/health/live", "/health/ready");
+  static final Set<String> HEALTH = Set.of("/health/live", "/health/ready");
 
   static final String METRICS = "/metrics";
 
@@ -101,7 +102,7 @@ final class AdmissionHandler extends Handler.Wrapper {
     return Integer.toString(1 + ThreadLocalRandom.current().nextInt(MAX_RETRY_AFTER_SECONDS));
   }
 
-  private static String detail(HttpStatistics.Shed reason) {
+  private static String detail(Shed reason) {
     return switch (reason) {
       case CALLS_UNDER_WAY -> "the node is at its limit of concurrent calls" + NOTHING_DONE;
       case QUEUE_DELAY -> "the node is overloaded: calls wait too long for a thread" + NOTHING_DONE;
@@ -264,7 +265,7 @@ final class AdmissionHandler extends Handler.Wrapper {
 
     /** Admits the request, or sheds it and returns false. */
     private boolean isAdmitted(Admission.Kind asked) {
-      HttpStatistics.Shed refusal = admission.tryAdmit(asked);
+      Shed refusal = admission.tryAdmit(asked);
       if (refusal != null) {
         shed(refusal);
         return false;
@@ -337,7 +338,7 @@ final class AdmissionHandler extends Handler.Wrapper {
       }
     }
 
-    private void shed(HttpStatistics.Shed reason) {
+    private void shed(Shed reason) {
       statistics.shed(reason).increment();
       response.getHeaders().put(HttpHeader.RETRY_AFTER, retryAfterSeconds());
       long requests = request.getConnectionMetaData().getConnection().getMessagesIn();
@@ -366,7 +367,7 @@ final class AdmissionHandler extends Handler.Wrapper {
     @Override
     public void noMemory() {
       response.getHeaders().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
-      shed(HttpStatistics.Shed.BODIES);
+      shed(Shed.BODIES);
     }
 
     @Override

@@ -6,7 +6,6 @@ import io.weir.access.Scope;
 import io.weir.access.openapi.ApiPages;
 import io.weir.topics.problem.ProblemReason;
 import java.util.List;
-import java.util.Set;
 import org.eclipse.jetty.server.Request;
 import org.jspecify.annotations.Nullable;
 
@@ -15,8 +14,6 @@ import org.jspecify.annotations.Nullable;
  * operator scope. Stateless and thread-safe.
  */
 final class CheckApiRules implements AccessHandler.Rules {
-  private static final Set<String> OF_EVERYBODY = Set.of("/health/live", "/health/ready");
-
   private static final List<String> OF_CALLS =
       List.of(
           "/v1/check",
@@ -33,7 +30,7 @@ final class CheckApiRules implements AccessHandler.Rules {
       return Scope.CHECK;
     }
     String path = Request.getPathInContext(request);
-    if (OF_EVERYBODY.contains(path)
+    if (AdmissionHandler.HEALTH.contains(path)
         || ApiPages.isOfPages(path)
         || path.startsWith(ProblemReason.PATH)) {
       return null;

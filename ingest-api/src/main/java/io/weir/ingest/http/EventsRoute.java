@@ -17,6 +17,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpStatus;
@@ -144,16 +145,6 @@ final class EventsRoute {
     }
   }
 
-  /** Answers a request when its events are recorded. */
-  private interface Answering {
-    /**
-     * Answers.
-     *
-     * @param taken the results of the events with a quantity, in order; all are durable
-     */
-    void answer(List<Recorded> taken);
-  }
-
   private CompletableFuture<List<Recorded>> submit(List<Element<Usage>> events) {
     List<Usage> counted = new ArrayList<>(events.size());
     for (Element<Usage> event : events) {
@@ -164,11 +155,18 @@ final class EventsRoute {
     return counted.isEmpty() ? CompletableFuture.completedFuture(List.of()) : usage.submit(counted);
   }
 
-  private void answerLater(Exchange exchange, List<Element<Usage>> events, Answering answering) {
+  private void answerLater(
+      Exchange exchange, List<Element<Usage>> events, Consumer<List<Recorded>> answering) {
     exchange.answerLater(submit(events), taken -> answer(exchange, taken, answering));
   }
 
-  private static void answer(Exchange exchange, List<Recorded> taken, Answering answering) {
+  /**
+   * Answers a request whose events were taken, or refuses it if one of them was not recorded.
+   *
+   * @param answering receives the results of the events with a quantity, in order; all are durable
+   */
+  private static void answer(
+      Exchange exchange, List<Recorded> taken, Consumer<List<Recorded>> answering) {
     for (Recorded each : taken) {
       if (!(each instanceof Recorded.Durable)) {
         // usage must be billed or sent again: it is never dropped, whatever WEIR_WHEN_FULL is
@@ -181,7 +179,7 @@ final class EventsRoute {
         return;
       }
     }
-    answering.answer(taken);
+    answering.accept(taken);
   }
 
   private static byte[] results(List<Element<Usage>> events, Iterator<Recorded> taken) {

@@ -253,7 +253,7 @@ final class Exchange {
     var unused =
         pending.whenComplete(
             (result, failed) ->
-                AnsweringEndPoint.execute(request, () -> answer(result, failed, answering)));
+                AnsweringConnector.execute(request, () -> answer(result, failed, answering)));
   }
 
   private <T> void answer(

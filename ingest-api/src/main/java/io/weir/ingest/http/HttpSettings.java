@@ -128,34 +128,6 @@ public record HttpSettings(
     }
   }
 
-  /** Creates settings with the default header fields, and without routes for gateways. */
-  public HttpSettings(
-      String host,
-      int port,
-      boolean virtualThreads,
-      int maxCallsUnderWay,
-      boolean adaptiveBound,
-      Duration queueDelayTarget,
-      int maxConnections,
-      Duration keepAlive,
-      long maxUnreadBytes,
-      UnknownMembers unknownMembers) {
-    this(
-        host,
-        port,
-        virtualThreads,
-        maxCallsUnderWay,
-        adaptiveBound,
-        queueDelayTarget,
-        maxConnections,
-        keepAlive,
-        maxUnreadBytes,
-        unknownMembers,
-        LimitHeaders.DEFAULT,
-        AuthzSettings.OFF,
-        RateLimitSettings.OFF);
-  }
-
   /** Returns the bound on the bytes of unread answers, for the given heap size. */
   long effectiveUnreadBytes(long maxHeapBytes) {
     return maxUnreadBytes > 0

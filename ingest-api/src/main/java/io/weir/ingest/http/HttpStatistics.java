@@ -63,9 +63,9 @@ public final class HttpStatistics {
   private static final double NANOS_PER_SECOND = 1e9;
 
   private final MeterRegistry registry;
-  private final Map<Shed, Counter> shed = new EnumMap<>(Shed.class);
-  private final Map<Part, Counter> timedOut = new EnumMap<>(Part.class);
-  private final Map<CallerToken, Counter> callerTokens = new EnumMap<>(CallerToken.class);
+  private final Map<Shed, Counter> shed;
+  private final Map<Part, Counter> timedOut;
+  private final Map<CallerToken, Counter> callerTokens;
   private final Timer requests;
   private volatile boolean timing;
   private volatile @Nullable Admission admission;
@@ -75,87 +75,76 @@ public final class HttpStatistics {
   /** Creates the metrics of one server. */
   public HttpStatistics(MeterRegistry registry) {
     this.registry = registry;
-    for (Shed reason : Shed.values()) {
-      shed.put(
-          reason,
-          Counter.builder("weir.calls.shed")
-              .description("calls answered 503 because of overload, before any processing")
-              .tag("reason", reason.name().toLowerCase(Locale.ROOT).replace('_', '-'))
-              .register(registry));
-    }
-    for (Part part : Part.values()) {
-      timedOut.put(
-          part,
-          Counter.builder("weir.requests.timed.out")
-              .description(
-                  "requests that did not arrive in time, and large answers that were not read in time")
-              .tag("part", part.name().toLowerCase(Locale.ROOT))
-              .register(registry));
-    }
-    for (CallerToken result : CallerToken.values()) {
-      callerTokens.put(
-          result,
-          Counter.builder("weir.caller.tokens")
-              .description("tokens of callers in forward-auth requests, by the result of the check")
-              .tag("result", result.name().toLowerCase(Locale.ROOT).replace('_', '-'))
-              .register(registry));
-    }
+    this.shed =
+        counters(
+            Shed.class,
+            "weir.calls.shed",
+            "reason",
+            "calls answered 503 because of overload, before any processing");
+    this.timedOut =
+        counters(
+            Part.class,
+            "weir.requests.timed.out",
+            "part",
+            "requests that did not arrive in time, and large answers that were not read in time");
+    this.callerTokens =
+        counters(
+            CallerToken.class,
+            "weir.caller.tokens",
+            "result",
+            "tokens of callers in forward-auth requests, by the result of the check");
     requests =
         Timer.builder("weir.request")
             .description("seconds from a request's header to the end of its answer")
             .register(registry);
     gauge(
-        registry,
         "weir.files.refused",
         "files of tokens, keys and certificates that cannot be read or are invalid",
         statistics -> WatchedFile.countRefused());
     gauge(
-        registry,
         "weir.calls.under.way",
         "calls admitted and not yet answered",
         HttpStatistics::callsUnderWay);
     gauge(
-        registry,
         "weir.calls.under.way.max",
         "calls that may be in progress at once: the current limit",
         statistics -> statistics.admitted(Admission::maxCallsUnderWay));
     gauge(
-        registry,
         "weir.calls.queue.delay.seconds",
         "shortest wait of a call for a thread in the last 0.1 seconds, in seconds",
         statistics -> statistics.admitted(Admission::queueDelayNanos) / NANOS_PER_SECOND);
     gauge(
-        registry,
         "weir.calls.shed.share",
         "share of calls that are shed because of queue delay, 0 to 1",
         HttpStatistics::shedShare);
     gauge(
-        registry,
-        "weir.http.connections",
-        "connections open to the check API",
-        HttpStatistics::connections);
+        "weir.http.connections", "connections open to the check API", HttpStatistics::connections);
     gauge(
-        registry,
         "weir.http.incomplete.bodies",
         "requests whose body is incomplete",
         statistics -> statistics.bodies.count());
     gauge(
-        registry,
         "weir.http.incomplete.body.bytes",
         "bytes buffered of incomplete bodies",
         statistics -> statistics.bodies.bytes());
   }
 
-  /** Returns the registry of the metrics, for the metrics of routes. */
-  MeterRegistry registry() {
-    return registry;
+  /** Registers a counter for each constant, with the constant's name as the value of the tag. */
+  private <E extends Enum<E>> Map<E, Counter> counters(
+      Class<E> type, String name, String tag, String description) {
+    Map<E, Counter> counters = new EnumMap<>(type);
+    for (E each : type.getEnumConstants()) {
+      counters.put(
+          each,
+          Counter.builder(name)
+              .description(description)
+              .tag(tag, each.name().toLowerCase(Locale.ROOT).replace('_', '-'))
+              .register(registry));
+    }
+    return counters;
   }
 
-  private void gauge(
-      MeterRegistry registry,
-      String name,
-      String description,
-      ToDoubleFunction<HttpStatistics> value) {
+  private void gauge(String name, String description, ToDoubleFunction<HttpStatistics> value) {
     Gauge.builder(name, this, value).description(description).register(registry);
   }
 

@@ -16,6 +16,10 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.CodingErrorAction;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -188,7 +192,7 @@ final class JsonBody {
 
   /** Reads a complete body and checks that nothing follows its value. */
   private static <T> T read(byte[] body, Shape shape, Members<T> whole) throws Invalid {
-    if (!Utf8.isText(body)) {
+    if (!isUtf8(body)) {
       throw shape.refused("it has bytes that are not UTF-8");
     }
     try (JsonParser json = JSON.createParser(body)) {
@@ -206,6 +210,33 @@ final class JsonBody {
       }
     } catch (IOException impossible) {
       throw new IllegalStateException("reading from memory failed", impossible);
+    }
+  }
+
+  /**
+   * Returns whether the bytes are valid UTF-8 (RFC 8259 §8.1) without a NUL, which JSON allows only
+   * in escaped form. The parser does not check this. It accepts UTF-16, and overlong forms in
+   * member names, which another reader could refuse or read differently.
+   */
+  private static boolean isUtf8(byte[] bytes) {
+    boolean ascii = true;
+    for (byte b : bytes) {
+      if (b == 0) {
+        return false;
+      }
+      ascii &= b > 0;
+    }
+    if (ascii) {
+      return true;
+    }
+    try {
+      StandardCharsets.UTF_8
+          .newDecoder()
+          .onMalformedInput(CodingErrorAction.REPORT)
+          .decode(ByteBuffer.wrap(bytes));
+      return true;
+    } catch (CharacterCodingException malformed) {
+      return false;
     }
   }
 

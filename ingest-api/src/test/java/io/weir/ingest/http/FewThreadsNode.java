@@ -6,6 +6,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.access.Access;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
+import io.weir.ingest.authz.AuthzSettings;
 import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.event.EventRules;
 import io.weir.ingest.gate.CheckGate;
@@ -15,6 +16,7 @@ import io.weir.ingest.record.CallsTopicReader;
 import io.weir.ingest.record.DecisionClock;
 import io.weir.ingest.record.KafkaCallLog;
 import io.weir.ingest.record.RecordConfig;
+import io.weir.ingest.rls.RateLimitSettings;
 import io.weir.ingest.settle.Settler;
 import io.weir.ingest.trace.TraceSettings;
 import io.weir.ingest.trace.Traces;
@@ -105,7 +107,10 @@ final class FewThreadsNode implements AutoCloseable {
                 HttpSettings.DEFAULT_CONNECTIONS,
                 HttpSettings.DEFAULT_KEEP_ALIVE,
                 0,
-                UnknownMembers.REFUSE),
+                UnknownMembers.REFUSE,
+                LimitHeaders.DEFAULT,
+                AuthzSettings.OFF,
+                RateLimitSettings.OFF),
             threads,
             statistics);
   }

@@ -4,10 +4,12 @@ package io.weir.ingest.http;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.access.Access;
 import io.weir.decision.memory.MemoryDecisionCache;
+import io.weir.ingest.authz.AuthzSettings;
 import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.event.EventRules;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.LocalDecider;
+import io.weir.ingest.rls.RateLimitSettings;
 import io.weir.ingest.settle.Settler;
 import io.weir.ingest.trace.TraceSettings;
 import io.weir.ingest.trace.Traces;
@@ -72,7 +74,10 @@ final class HeldNode implements AutoCloseable {
                 maxConnections,
                 HttpSettings.DEFAULT_KEEP_ALIVE,
                 0,
-                UnknownMembers.REFUSE),
+                UnknownMembers.REFUSE,
+                LimitHeaders.DEFAULT,
+                AuthzSettings.OFF,
+                RateLimitSettings.OFF),
             statistics);
   }
 

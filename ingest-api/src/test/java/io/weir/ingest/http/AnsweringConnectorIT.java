@@ -24,7 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Answers that the thread which reads the connections writes, while it is held and when not. */
-final class SelectorTasksIT {
+final class AnsweringConnectorIT {
   private static final long HELD_NANOS = 100_000_000;
 
   private final Queue<Long> waits = new ConcurrentLinkedQueue<>();
@@ -42,7 +42,7 @@ final class SelectorTasksIT {
     public boolean handle(Request request, Response response, Callback callback) {
       asked.add(
           () ->
-              AnsweringEndPoint.execute(
+              AnsweringConnector.execute(
                   request,
                   () -> {
                     answeredBy.add(Thread.currentThread().getName());
