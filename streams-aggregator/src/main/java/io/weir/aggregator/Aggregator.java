@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
+import io.micrometer.core.instrument.binder.kafka.KafkaStreamsMetrics;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.weir.access.Access;
 import io.weir.access.Tls;
@@ -22,6 +24,7 @@ import io.weir.aggregator.topology.StoppedPartitions;
 import io.weir.aggregator.topology.StreamsSettings;
 import io.weir.aggregator.topology.WrittenRows;
 import io.weir.limits.ZoneData;
+import io.weir.topics.metrics.LibraryMetrics;
 import io.weir.topics.process.ResourceStack;
 import java.io.IOException;
 import java.time.Clock;
@@ -117,7 +120,9 @@ public final class Aggregator implements AutoCloseable {
   private static Aggregator start(AggregatorConfig config, LiveCache cache, ResourceStack resources)
       throws AggregatorStartException {
     TopicCheck.Found topics = TopicCheck.check(config);
-    AggregatorMetrics metrics = resources.push(new AggregatorMetrics());
+    PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    resources.push(registry::close);
+    resources.push(new LibraryMetrics(registry));
     TableStore store =
         resources.push(
             TableStore.open(config.dataFolder().resolve("usage"), topics.stateTopicId()));
@@ -133,9 +138,9 @@ public final class Aggregator implements AutoCloseable {
             config.standbys(),
             config.singleCopy());
     NameCheck.requireUnique(settings);
-    ReportServer reports = resources.push(listen(config, Clock.systemUTC(), metrics.registry()));
+    ReportServer reports = resources.push(listen(config, Clock.systemUTC(), registry));
     String self = config.advertisedReports().orElse("127.0.0.1:" + reports.port());
-    WrittenRows written = new WrittenRows(metrics.registry());
+    WrittenRows written = new WrittenRows(registry);
     StoppedPartitions stopped = new StoppedPartitions(config.quarantineRecords());
     Properties meter = settings.meterCore(self);
     KafkaStreams meterCore =
@@ -147,13 +152,12 @@ public final class Aggregator implements AutoCloseable {
     Instances instances = new Instances(meterCore, HostInfo.buildFromEndpoint(self));
     Rebalances rebalances =
         new Rebalances(
-            () -> "counted=" + instances.counted() + " here=" + instances.here(),
-            metrics.registry());
+            () -> "counted=" + instances.counted() + " here=" + instances.here(), registry);
     meterCore.setStateListener(rebalances);
     StreamsFailures failures = new StreamsFailures("meter-core", () -> NameCheck.isTaken(settings));
     meterCore.setUncaughtExceptionHandler(failures);
     ProgressSignal signal = new ProgressSignal();
-    Optional<Rankings> rankings = rankings(config, store, metrics.registry());
+    Optional<Rankings> rankings = rankings(config, store, registry);
     // the reports API uses the follower until it is closed
     TableFollower follower =
         resources.pushBelow(
@@ -165,28 +169,21 @@ public final class Aggregator implements AutoCloseable {
                 signal::signal,
                 rankings.<TableObserver>map(observer -> observer).orElse(TableObserver.NONE),
                 topics.tombstonesKept(),
-                metrics.registry()));
+                registry));
     resources.push(() -> meterCore.close(CloseOptions.timeout(CLOSE_TIMEOUT)));
-    resources.push(metrics.bind(meterCore));
+    resources.push(new KafkaStreamsMetrics(meterCore)).bindTo(registry);
     meterCore.start();
     awaitTable(follower, signal);
     reports.serve(
-        meterCore,
-        rebalances,
-        instances,
-        store,
-        follower,
-        rankings,
-        signal,
+        new ReportServer.Sources(
+            meterCore, rebalances, instances, stopped, store, follower, rankings, signal, cache),
         new ReportSettings(
             config.kafka(),
             topics.partitions(),
             config.window(),
             config.lateness(),
             POSITION_WAIT,
-            config.rankedWindows()),
-        stopped,
-        cache);
+            config.rankedWindows()));
     LOG.info("aggregator started instance={} reports={}", config.instance(), self);
     ZoneData.warning(ZoneData.version(), Instant.now()).ifPresent(LOG::warn);
     return new Aggregator(meterCore, failures, rebalances, instances, follower, reports, resources);
@@ -264,7 +261,7 @@ public final class Aggregator implements AutoCloseable {
    * the same name. The process should then exit, so that its supervisor restarts it.
    */
   public boolean failed() {
-    return follower.hasFailed() || hasStoppedCounting();
+    return follower.hasFailed() || meterCore.state().hasStartedOrFinishedShuttingDown();
   }
 
   /**
@@ -273,13 +270,6 @@ public final class Aggregator implements AutoCloseable {
    */
   public String failure() {
     return failed() ? failures.reason() : "";
-  }
-
-  private boolean hasStoppedCounting() {
-    return switch (meterCore.state()) {
-      case CREATED, REBALANCING, RUNNING -> false;
-      case PENDING_SHUTDOWN, NOT_RUNNING, PENDING_ERROR, ERROR -> true;
-    };
   }
 
   /**

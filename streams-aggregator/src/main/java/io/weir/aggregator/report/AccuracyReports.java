@@ -15,7 +15,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.SortedSet;
@@ -44,15 +43,9 @@ final class AccuracyReports {
    */
   private static final int PERCENT_DIGITS = 6;
 
-  private final UsageTable table;
-  private final Instances instances;
-  private final PeerReports peers;
-  private final int partitions;
+  private final AllPartitions partitions;
 
-  AccuracyReports(UsageTable table, Instances instances, PeerReports peers, int partitions) {
-    this.table = table;
-    this.instances = instances;
-    this.peers = peers;
+  AccuracyReports(AllPartitions partitions) {
     this.partitions = partitions;
   }
 
@@ -68,18 +61,10 @@ final class AccuracyReports {
    */
   Answer fleet(RequestOrigin origin) throws InterruptedException {
     Gathered gathered = here();
-    if (gathered.partitions.size() < partitions) {
-      for (JsonNode other : peers.requestAll(instances.peers(), INTERNAL_PATH, origin)) {
-        add(other, gathered);
-      }
+    for (JsonNode other : partitions.queryOthers(gathered.partitions, INTERNAL_PATH, origin)) {
+      add(other, gathered);
     }
-    List<Integer> missing = new ArrayList<>();
-    for (int partition = 0; partition < partitions; partition++) {
-      if (!gathered.partitions.contains(partition)) {
-        missing.add(partition);
-      }
-    }
-    return Answer.json(200, document(gathered.records, missing));
+    return Answer.json(200, document(gathered.records, partitions.missing(gathered.partitions)));
   }
 
   /**
@@ -100,17 +85,15 @@ final class AccuracyReports {
 
   private Gathered here() throws InterruptedException {
     Gathered gathered = new Gathered();
-    for (int partition : table.refreshAll(partitions).keySet()) {
-      try {
-        Optional<PartitionAccuracy> record = table.accuracy(partition);
-        if (record.isPresent()) {
-          gathered.records.put(partition, record.get());
-        }
-        gathered.partitions.add(partition);
-      } catch (ProblemException unavailable) {
-        LOG.debug("cannot read partition={}", partition, unavailable);
-      }
-    }
+    partitions.read(
+        partitions.refresh(),
+        (partition, freshness) -> {
+          partitions
+              .table()
+              .accuracy(partition)
+              .ifPresent(record -> gathered.records.put(partition, record));
+          gathered.partitions.add(partition);
+        });
     return gathered;
   }
 

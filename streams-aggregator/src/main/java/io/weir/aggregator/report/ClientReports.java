@@ -6,16 +6,10 @@ import io.weir.aggregator.table.Freshness;
 import io.weir.topics.wire.UsageStateCodec;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeSet;
-import java.util.function.Supplier;
-import java.util.stream.IntStream;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The report {@code /v1/clients}, which lists the clients with usage in all partitions. It queries
@@ -27,30 +21,12 @@ final class ClientReports {
   /** Maximum number of names in a response. */
   static final int MAX_CLIENTS = 1_000;
 
-  private static final Logger LOG = LoggerFactory.getLogger(ClientReports.class);
-
-  private final UsageTable table;
-  private final Supplier<List<Peer>> others;
-  private final PeerReports peers;
-  private final int partitions;
+  private final AllPartitions partitions;
   private final ReportTurns turns;
 
-  /**
-   * Creates the reports.
-   *
-   * @param others returns the other aggregators that are currently known
-   */
-  ClientReports(
-      UsageTable table,
-      Supplier<List<Peer>> others,
-      PeerReports peers,
-      int partitions,
-      ReportTurns turns) {
-    this.turns = turns;
-    this.table = table;
-    this.others = others;
-    this.peers = peers;
+  ClientReports(AllPartitions partitions, ReportTurns turns) {
     this.partitions = partitions;
+    this.turns = turns;
   }
 
   /** The names found and the partitions searched. */
@@ -77,8 +53,8 @@ final class ClientReports {
       String prefix, int limit, String pathAndQuery, RequestOrigin origin, ReportCaller caller)
       throws InterruptedException {
     Found found = here(prefix, limit, caller);
-    if (!origin.isForwarded() && found.partitions.size() < partitions) {
-      for (JsonNode other : peers.requestAll(others.get(), pathAndQuery, origin)) {
+    if (!origin.isForwarded()) {
+      for (JsonNode other : partitions.queryOthers(found.partitions, pathAndQuery, origin)) {
         other.path("clients").forEach(name -> found.clients.add(name.asText()));
         other.path("partitions").forEach(partition -> found.partitions.add(partition.asInt()));
         found.hasMore |= other.path("has_more").asBoolean();
@@ -90,36 +66,23 @@ final class ClientReports {
     if (origin.isForwarded()) {
       document.put("partitions", found.partitions);
     } else {
-      document.put("missing_partitions", missing(found.partitions));
+      document.put("missing_partitions", partitions.missing(found.partitions));
     }
     return Answer.json(200, document);
   }
 
-  private List<Integer> missing(Set<Integer> lookedThrough) {
-    return IntStream.range(0, partitions)
-        .filter(partition -> !lookedThrough.contains(partition))
-        .boxed()
-        .toList();
-  }
-
   private Found here(String prefix, int limit, ReportCaller caller) throws InterruptedException {
     Found found = new Found();
-    SortedMap<Integer, Freshness> fresh = table.refreshAll(partitions);
+    SortedMap<Integer, Freshness> here = partitions.refresh();
     try (ReportTurns.Turn turn = turns.begin(caller)) {
-      fresh.keySet().forEach(partition -> read(partition, prefix, limit + 1, turn, found));
+      partitions.read(
+          here,
+          (partition, freshness) -> {
+            found.clients.addAll(
+                partitions.table().clients(partition, prefix, limit + 1, turn::readRow));
+            found.partitions.add(partition);
+          });
     }
     return found;
-  }
-
-  private void read(int partition, String prefix, int max, ReportTurns.Turn turn, Found found) {
-    try {
-      found.clients.addAll(table.clients(partition, prefix, max, turn::readRow));
-      found.partitions.add(partition);
-    } catch (ProblemException unavailable) {
-      if (unavailable.problem().missingPartitions().isEmpty()) {
-        throw unavailable;
-      }
-      LOG.debug("cannot read partition={}", partition, unavailable);
-    }
   }
 }

@@ -3,7 +3,6 @@ package io.weir.aggregator.report;
 
 import io.javalin.http.Context;
 import io.weir.access.AccessHandler;
-import io.weir.aggregator.table.Freshness;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
@@ -52,7 +51,6 @@ final class ClientRoutes {
 
   private static final Duration EVENTS_SLOW_AFTER = Duration.ofSeconds(4);
 
-  private final UsageTable table;
   private final Instances instances;
   private final UsageReports usage;
   private final CurrentReports current;
@@ -62,7 +60,6 @@ final class ClientRoutes {
   private final Clock clock;
 
   ClientRoutes(
-      UsageTable table,
       Instances instances,
       UsageReports usage,
       CurrentReports current,
@@ -70,7 +67,6 @@ final class ClientRoutes {
       PeerReports peers,
       ReportSettings settings,
       Clock clock) {
-    this.table = table;
     this.instances = instances;
     this.usage = usage;
     this.current = current;
@@ -102,11 +98,7 @@ final class ClientRoutes {
             accept,
             SLOW_AFTER,
             TIMEOUT.plus(settings.positionWait().multipliedBy(1L + awaited))),
-        () -> {
-          Freshness freshness = table.refresh(partition);
-          return usage.answer(
-              query, positions, accept, freshness, clock.instant(), ReportCaller.of(ctx));
-        });
+        () -> usage.answer(query, positions, accept, ReportCaller.of(ctx)));
   }
 
   /**
@@ -142,10 +134,7 @@ final class ClientRoutes {
         ctx,
         partition,
         forwarded(ctx, Answer.JSON, EVENTS_SLOW_AFTER, EVENTS_TIMEOUT),
-        () -> {
-          table.refresh(partition);
-          return events.answer(partition, query, ReportCaller.of(ctx));
-        });
+        () -> events.answer(partition, query, ReportCaller.of(ctx)));
   }
 
   /**

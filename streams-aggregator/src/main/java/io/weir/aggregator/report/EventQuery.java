@@ -48,7 +48,7 @@ record EventQuery(
    */
   static EventQuery of(String client, Map<String, List<String>> given, Instant now) {
     Parameters parameters = new Parameters(given).onlyKnown(PARAMETERS);
-    EventCursor page = page(parameters.one("page", ""));
+    EventCursor page = parameters.page(EventCursor::parse);
     Instant to = parameters.moment("to", now, ZoneOffset.UTC);
     Instant from = parameters.moment("from", to.minus(DEFAULT_LENGTH), ZoneOffset.UTC);
     if (!from.isBefore(to)) {
@@ -78,17 +78,6 @@ record EventQuery(
         && call.happenedAtEpochMillis() < toEpochMillis
         && (allowed == null || allowed == call.allowed())
         && (endpoint == null || endpoint.equals(call.endpoint()));
-  }
-
-  private static @Nullable EventCursor page(String text) {
-    if (text.isEmpty()) {
-      return null;
-    }
-    EventCursor page = EventCursor.parse(text);
-    if (page == null) {
-      throw Parameters.bad("page", "must be the next_page of a response");
-    }
-    return page;
   }
 
   private static @Nullable Boolean verdict(String text) {

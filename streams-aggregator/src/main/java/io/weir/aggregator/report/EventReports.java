@@ -57,6 +57,7 @@ final class EventReports {
 
   /** Returns the response for a client whose partition is on this instance. */
   Answer answer(int partition, EventQuery query, ReportCaller caller) throws InterruptedException {
+    table.refresh(partition);
     PartitionProgress progress = table.progress(partition).orElse(null);
     EventScan scan = scan(query, progress);
     EventCursor page = query.page();

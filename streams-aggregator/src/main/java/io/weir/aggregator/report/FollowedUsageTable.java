@@ -75,12 +75,22 @@ final class FollowedUsageTable implements UsageTable {
             partition, "this instance cannot read its usage table at present"));
   }
 
-  private void scan(int partition, byte[] from, byte[] to, TableStore.Visitor visitor) {
+  private void scan(
+      int partition, byte[] from, byte[] to, Runnable onVisit, TableStore.Visitor visitor) {
+    long reading = follower.reading(partition);
     try {
-      store.scan(partition, from, to, visitor);
+      store.scan(
+          partition,
+          from,
+          to,
+          (key, value) -> {
+            onVisit.run();
+            return visitor.visit(key, value);
+          });
     } catch (TableException failed) {
       throw failed(partition, failed);
     }
+    requireWasHere(partition, reading);
   }
 
   /**
@@ -143,42 +153,27 @@ final class FollowedUsageTable implements UsageTable {
 
   @Override
   public void read(
-      int partition, UsageKey anyEndpoint, long fromEpochMillis, long toEpochMillis, Rows into) {
+      int partition,
+      UsageKey anyEndpoint,
+      long fromEpochMillis,
+      long toEpochMillis,
+      Runnable onVisit,
+      Rows into) {
     WindowScan scan =
         new WindowScan(
             prefixOfMeter(anyEndpoint),
             fromEpochMillis,
             toEpochMillis,
-            new WindowScan.Values() {
-              @Override
-              public void visited() {
-                into.visited();
-              }
-
-              @Override
-              public void accept(long startEpochMillis, byte[] value) {
+            (value, startEpochMillis) ->
                 decoded(UsageStateCodec::decode, value)
-                    .ifPresentOrElse(into::add, () -> into.addUnreadable(startEpochMillis));
-              }
-            });
-    long reading = follower.reading(partition);
-    scan(partition, scan.from(), scan.to(), scan);
-    requireWasHere(partition, reading);
+                    .ifPresentOrElse(into::add, () -> into.addUnreadable(startEpochMillis)));
+    scan(partition, scan.from(), scan.to(), onVisit, scan);
   }
 
   @Override
   public List<String> clients(int partition, String prefix, int max, Runnable onVisit) {
     ClientScan scan = new ClientScan(prefix, max);
-    long reading = follower.reading(partition);
-    scan(
-        partition,
-        scan.from(),
-        scan.to(),
-        (key, value) -> {
-          onVisit.run();
-          return scan.visit(key, value);
-        });
-    requireWasHere(partition, reading);
+    scan(partition, scan.from(), scan.to(), onVisit, scan);
     return scan.clients();
   }
 

@@ -13,7 +13,9 @@ import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The query parameters of a request. Each parameter may occur once. An empty parameter counts as
@@ -103,6 +105,19 @@ record Parameters(Map<String, List<String>> values) {
       // refused below
     }
     throw bad(field, "must be an integer from 1 to " + max + ", but is '" + text + "'");
+  }
+
+  /** Returns the cursor in the parameter {@code page}, or null for the first page. */
+  <T> @Nullable T page(Function<String, @Nullable T> parser) {
+    String text = one("page", "");
+    if (text.isEmpty()) {
+      return null;
+    }
+    T page = parser.apply(text);
+    if (page == null) {
+      throw bad("page", "must be the next_page of a response");
+    }
+    return page;
   }
 
   static ProblemException bad(String field, String rule) {

@@ -5,6 +5,7 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.PartitionProgress.Counters;
 import io.weir.topics.model.PartitionProgress.State;
@@ -62,30 +63,26 @@ final class PartitionMetrics {
     meters.add(lines(partition, "late_adjusted", Counters::lateAdjusted));
     meters.add(lines(partition, "quarantined", Counters::quarantined));
     meters.add(
-        FunctionCounter.builder(
-                "weir.id.conflicts",
-                newest,
-                all -> of(all, partition).map(PartitionProgress::idConflicts).orElse(0L))
-            .description("calls with the id of another call, which are billed")
-            .tag("partition", Integer.toString(partition))
-            .register(registry));
+        counter(
+            partition,
+            "weir.id.conflicts",
+            "calls with the id of another call, which are billed",
+            Tags.empty(),
+            PartitionProgress::idConflicts));
     meters.add(
-        FunctionCounter.builder(
-                "weir.period.conflicts",
-                newest,
-                all -> of(all, partition).map(PartitionProgress::periodConflicts).orElse(0L))
-            .description("lines whose billing period differs from the billing period of their row")
-            .tag("partition", Integer.toString(partition))
-            .register(registry));
+        counter(
+            partition,
+            "weir.period.conflicts",
+            "lines whose billing period differs from the billing period of their row",
+            Tags.empty(),
+            PartitionProgress::periodConflicts));
     meters.add(
-        FunctionCounter.builder(
-                "weir.other.rows.lines",
-                newest,
-                all -> of(all, partition).map(PartitionProgress::inOtherRows).orElse(0L))
-            .description(
-                "lines of endpoints beyond WEIR_MAX_ENDPOINTS, which are billed in the row 'other'")
-            .tag("partition", Integer.toString(partition))
-            .register(registry));
+        counter(
+            partition,
+            "weir.other.rows.lines",
+            "lines of endpoints beyond WEIR_MAX_ENDPOINTS, which are billed in the row 'other'",
+            Tags.empty(),
+            PartitionProgress::inOtherRows));
     meters.add(
         gauge(
             partition,
@@ -127,15 +124,24 @@ final class PartitionMetrics {
   }
 
   private Meter lines(int partition, String outcome, ToLongFunction<Counters> value) {
+    return counter(
+        partition,
+        "weir.lines",
+        "lines of calls; received = counted + duplicate + late_adjusted + quarantined",
+        Tags.of("outcome", outcome),
+        progress -> value.applyAsLong(progress.counters()));
+  }
+
+  private Meter counter(
+      int partition,
+      String name,
+      String description,
+      Tags tags,
+      ToLongFunction<PartitionProgress> value) {
     return FunctionCounter.builder(
-            "weir.lines",
-            newest,
-            all ->
-                of(all, partition)
-                    .map(progress -> value.applyAsLong(progress.counters()))
-                    .orElse(0L))
-        .description("lines of calls; received = counted + duplicate + late_adjusted + quarantined")
-        .tag("outcome", outcome)
+            name, newest, all -> of(all, partition).map(value::applyAsLong).orElse(0L))
+        .description(description)
+        .tags(tags)
         .tag("partition", Integer.toString(partition))
         .register(registry);
   }

@@ -61,10 +61,6 @@ final class PeerReports {
   /** An HTTP client and its TLS configuration. */
   private record Client(HttpClient http, @Nullable SSLContext tls) {}
 
-  PeerReports() {
-    this(CONNECT_TIMEOUT, null);
-  }
-
   /**
    * Creates a client.
    *
@@ -174,9 +170,7 @@ final class PeerReports {
   private static boolean isFromHolder(byte[] problem) {
     try {
       JsonNode document = MAPPER.readTree(problem);
-      // old versions have the reason in the member type
-      String reason = document.path("reason").asText(document.path("type").asText());
-      return REASONS_WITH_PARTITION.contains(reason);
+      return REASONS_WITH_PARTITION.contains(document.path("reason").asText());
     } catch (IOException noProblem) {
       return false; // a stopping server sends another body
     }

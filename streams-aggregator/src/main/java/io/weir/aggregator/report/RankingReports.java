@@ -23,11 +23,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.function.Supplier;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The reports of the clients and endpoints with the greatest usage in all partitions. They query
@@ -40,33 +36,15 @@ final class RankingReports {
    */
   static final String INTERNAL_PATH = "/internal/v1/rankings";
 
-  private static final Logger LOG = LoggerFactory.getLogger(RankingReports.class);
-
   /** The name of the others row, which is not encoded. All other names are encoded. */
   private static final String OTHERS = UsageStateCodec.encodedEndpoint(UsageKey.others("-", "-"));
 
-  private final UsageTable table;
+  private final AllPartitions partitions;
   private final Rankings rankings;
-  private final Supplier<List<Peer>> others;
-  private final PeerReports peers;
-  private final int partitions;
 
-  /**
-   * Creates the reports.
-   *
-   * @param others returns the other aggregators that are currently known
-   */
-  RankingReports(
-      UsageTable table,
-      Rankings rankings,
-      Supplier<List<Peer>> others,
-      PeerReports peers,
-      int partitions) {
-    this.table = table;
-    this.rankings = rankings;
-    this.others = others;
-    this.peers = peers;
+  RankingReports(AllPartitions partitions, Rankings rankings) {
     this.partitions = partitions;
+    this.rankings = rankings;
   }
 
   /**
@@ -83,12 +61,10 @@ final class RankingReports {
    */
   Answer answer(RankingQuery query, RequestOrigin origin) throws InterruptedException {
     SortedMap<Integer, Part> parts = here(query.selection());
-    if (parts.size() < partitions) {
-      for (JsonNode other :
-          peers.requestAll(others.get(), pathAndQuery(query.selection()), origin)) {
-        for (JsonNode part : other.path("partitions")) {
-          parts.putIfAbsent(part.path("partition").asInt(), part(part));
-        }
+    String pathAndQuery = pathAndQuery(query.selection());
+    for (JsonNode other : partitions.queryOthers(parts.keySet(), pathAndQuery, origin)) {
+      for (JsonNode part : other.path("partitions")) {
+        parts.putIfAbsent(part.path("partition").asInt(), part(part));
       }
     }
     return Answer.json(200, document(query, parts));
@@ -168,21 +144,19 @@ final class RankingReports {
 
   private SortedMap<Integer, Part> here(RankingSelection selection) throws InterruptedException {
     SortedMap<Integer, Part> parts = new TreeMap<>();
-    for (Map.Entry<Integer, Freshness> one : table.refreshAll(partitions).entrySet()) {
-      int partition = one.getKey();
-      try {
-        // the watermark is read first, so that the figures are not older than the watermark
-        long watermark =
-            table.progress(partition).map(PartitionProgress::watermarkEpochMillis).orElse(0L);
-        Optional<PartitionWeights> weights = rankings.weights(partition, selection);
-        boolean upToDate = one.getValue() == Freshness.UP_TO_DATE;
-        if (weights.isPresent() && table.isHere(partition)) {
-          parts.put(partition, new Part(weights.get(), watermark, upToDate));
-        }
-      } catch (ProblemException unavailable) {
-        LOG.debug("cannot read partition={}", partition, unavailable);
-      }
-    }
+    UsageTable table = partitions.table();
+    partitions.read(
+        partitions.refresh(),
+        (partition, freshness) -> {
+          // the watermark is read first, so that the figures are not older than the watermark
+          long watermark =
+              table.progress(partition).map(PartitionProgress::watermarkEpochMillis).orElse(0L);
+          Optional<PartitionWeights> weights = rankings.weights(partition, selection);
+          boolean upToDate = freshness == Freshness.UP_TO_DATE;
+          if (weights.isPresent() && table.isHere(partition)) {
+            parts.put(partition, new Part(weights.get(), watermark, upToDate));
+          }
+        });
     return parts;
   }
 
@@ -208,11 +182,10 @@ final class RankingReports {
     document.put("has_more", ranked.hasMore());
     document.put("unlisted_at_most", ranked.unlistedAtMost());
     document.put("as_of", asOf(parts));
-    boolean hasAll = parts.size() == partitions;
-    document.put("up_to_date", hasAll && parts.values().stream().allMatch(Part::upToDate));
+    List<Integer> missing = partitions.missing(parts.keySet());
     document.put(
-        "missing_partitions",
-        IntStream.range(0, partitions).filter(one -> !parts.containsKey(one)).boxed().toList());
+        "up_to_date", missing.isEmpty() && parts.values().stream().allMatch(Part::upToDate));
+    document.put("missing_partitions", missing);
     return document;
   }
 

@@ -46,7 +46,7 @@ final class Readiness {
    */
   Map<String, Object> check() {
     State state = rebalances.state();
-    if (hasStopped(state)) {
+    if (state.hasStartedOrFinishedShuttingDown()) {
       throw new ProblemException(
           Problem.of(
               ProblemReason.NOT_READY,
@@ -84,12 +84,5 @@ final class Readiness {
   /** Returns the partitions placed on this instance that have not yet been read to their end. */
   private List<Integer> catchingUp() {
     return instances.here().stream().filter(one -> !table.isHere(one)).sorted().toList();
-  }
-
-  private static boolean hasStopped(State state) {
-    return switch (state) {
-      case CREATED, REBALANCING, RUNNING -> false;
-      case PENDING_SHUTDOWN, NOT_RUNNING, PENDING_ERROR, ERROR -> true;
-    };
   }
 }

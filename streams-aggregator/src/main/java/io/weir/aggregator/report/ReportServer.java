@@ -166,45 +166,59 @@ public final class ReportServer implements AutoCloseable {
     return channel.socket().getLocalPort();
   }
 
-  /** Starts to respond to requests. */
-  public void serve(
+  /**
+   * The sources of the reports.
+   *
+   * @param meterCore the Streams application that counts
+   * @param rebalances the state of the application
+   * @param instances the aggregators with copies of each partition
+   * @param stopped the partitions that have stopped
+   * @param store the table of usage figures
+   * @param follower the follower that updates the table
+   * @param rankings the rankings of the table; empty if rankings are disabled
+   * @param signal the signal of changes of the table
+   * @param cache the decision cache
+   */
+  public record Sources(
       KafkaStreams meterCore,
       Rebalances rebalances,
       Instances instances,
+      StoppedPartitions stopped,
       TableStore store,
       TableFollower follower,
       Optional<Rankings> rankings,
       ProgressSignal signal,
-      ReportSettings settings,
-      StoppedPartitions stopped,
-      LiveCache cache) {
-    UsageTable table = new FollowedUsageTable(store, follower);
+      LiveCache cache) {}
+
+  /** Starts to respond to requests. */
+  public void serve(Sources from, ReportSettings settings) {
+    Instances instances = from.instances();
+    UsageTable table = new FollowedUsageTable(from.store(), from.follower());
     PeerReports peers = new PeerReports(tls);
     int partitions = settings.partitions();
+    AllPartitions all = new AllPartitions(table, instances::peers, peers, partitions);
     ReportTurns turns = ReportTurns.ofHalfTheProcessors(registry);
     parts =
         new Parts(
             new ClientRoutes(
-                table,
                 instances,
-                new UsageReports(table, signal, settings, turns),
+                new UsageReports(table, from.signal(), settings, turns, clock),
                 new CurrentReports(
-                    new StreamsBucketSnapshots(
-                        meterCore, MeterTopology.BUCKETS, BucketAuditCodec::snapshot),
-                    cache),
+                    new BucketSnapshots(
+                        from.meterCore(), MeterTopology.BUCKETS, BucketAuditCodec::snapshot),
+                    from.cache()),
                 new EventReports(table, new AuditLog(settings.kafka()), settings),
                 peers,
                 settings,
                 clock),
-            new ClientReports(table, instances::peers, peers, partitions, turns),
-            new CompletenessReports(table, instances, peers, partitions),
-            new AccuracyReports(table, instances, peers, partitions),
-            rankings.map(
-                all -> new RankingReports(table, all, instances::peers, peers, partitions)),
+            new ClientReports(all, turns),
+            new CompletenessReports(all),
+            new AccuracyReports(all),
+            from.rankings().map(known -> new RankingReports(all, known)),
             settings,
-            new ReportMetrics(registry, table, instances, partitions, clock, stopped),
-            new Readiness(table, instances, rebalances, stopped, partitions),
-            store);
+            new ReportMetrics(registry, table, instances, partitions, clock, from.stopped()),
+            new Readiness(table, instances, from.rebalances(), from.stopped(), partitions),
+            from.store());
     javalin.start();
     slowHeads.start();
   }

@@ -78,7 +78,7 @@ record UsageQuery(
     String client = parameters.name("client", "");
     String meter = parameters.name("meter", CallEvent.DEFAULT_METER);
     ZoneId zone = zone(parameters.one("tz", "UTC"));
-    PageCursor page = page(parameters);
+    PageCursor page = parameters.page(PageCursor::parse);
     String window = parameters.one("window", atom.toString());
     Buckets buckets = buckets(window, atom);
     boolean byBilling = buckets instanceof Buckets.BillingPeriods;
@@ -176,17 +176,5 @@ record UsageQuery(
           "must be " + (off.isEmpty() ? on : off + " or " + on) + ", but is '" + value + "'");
     }
     return value.equals(on);
-  }
-
-  private static @Nullable PageCursor page(Parameters parameters) {
-    String text = parameters.one("page", "");
-    if (text.isEmpty()) {
-      return null;
-    }
-    PageCursor page = PageCursor.parse(text);
-    if (page == null) {
-      throw Parameters.bad("page", "must be the next_page of a response");
-    }
-    return page;
   }
 }

@@ -22,7 +22,7 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** A usage report, which sums ledger windows by bucket and endpoint. Not thread-safe. */
-final class UsageReport {
+final class UsageReport implements UsageTable.Rows {
   /** Maximum number of rows in memory. A report with more rows is refused and not truncated. */
   static final int MAX_ROWS = 1_000_000;
 
@@ -176,7 +176,8 @@ final class UsageReport {
   }
 
   /** Adds the figures of one ledger window. */
-  void add(UsageState state) {
+  @Override
+  public void add(UsageState state) {
     Bucket bucket = query.byBillingPeriod() ? billingBucket(state) : clockBucket(state);
     if (bucket == null) {
       return;
@@ -200,7 +201,8 @@ final class UsageReport {
   /**
    * Adds a ledger window with an unreadable row. Buckets that contain this window are not complete.
    */
-  void addUnreadable(long startEpochMillis) {
+  @Override
+  public void addUnreadable(long startEpochMillis) {
     unreadable.add(startEpochMillis);
   }
 

@@ -6,9 +6,9 @@ import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsagePosition;
-import io.weir.topics.model.UsageState;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
+import java.time.Clock;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,17 +21,19 @@ final class UsageReports {
   private final ProgressSignal signal;
   private final ReportSettings settings;
   private final ReportTurns turns;
+  private final Clock clock;
 
   UsageReports(
-      UsageTable table, ProgressSignal signal, ReportSettings settings, ReportTurns turns) {
+      UsageTable table,
+      ProgressSignal signal,
+      ReportSettings settings,
+      ReportTurns turns,
+      Clock clock) {
     this.table = table;
     this.signal = signal;
     this.settings = settings;
     this.turns = turns;
-  }
-
-  private int partitionOf(UsageQuery query) {
-    return ClientPartitioner.partition(query.client(), settings.partitions());
+    this.clock = clock;
   }
 
   /**
@@ -40,24 +42,19 @@ final class UsageReports {
    * @param positions value of the header {@code Usage-Position}, which contains the positions that
    *     the report must include; null if the request has none
    * @param mediaType media type of the response
-   * @param freshness the freshness of the partition in the table
    * @param caller the caller, for the fair scheduling of reports
    */
-  Answer answer(
-      UsageQuery query,
-      @Nullable String positions,
-      String mediaType,
-      Freshness freshness,
-      Instant now,
-      ReportCaller caller)
+  Answer answer(UsageQuery query, @Nullable String positions, String mediaType, ReportCaller caller)
       throws InterruptedException {
+    int partition = ClientPartitioner.partition(query.client(), settings.partitions());
+    Freshness freshness = table.refresh(partition);
+    Instant now = clock.instant();
     if (freshness != Freshness.UP_TO_DATE && !mediaType.equals(Answer.JSON)) {
       throw new ProblemException(
           Problem.of(
               ProblemReason.NOT_UP_TO_DATE,
               "Kafka is unavailable, so the report may be outdated; a report as JSON is available and shows whether it is up to date"));
     }
-    int partition = partitionOf(query);
     awaitPositions(partition, positions);
     awaitPage(partition, query.page());
     try (ReportTurns.Turn turn = turns.begin(caller)) {
@@ -79,22 +76,8 @@ final class UsageReports {
         new UsageKey(query.client(), query.meter(), "-"),
         query.readFrom().toEpochMilli(),
         query.readTo().toEpochMilli(),
-        new UsageTable.Rows() {
-          @Override
-          public void visited() {
-            turn.readRow();
-          }
-
-          @Override
-          public void add(UsageState state) {
-            report.add(state);
-          }
-
-          @Override
-          public void addUnreadable(long startEpochMillis) {
-            report.addUnreadable(startEpochMillis);
-          }
-        });
+        turn::readRow,
+        report);
     List<UsageReport.Row> rows = report.rows();
     PageCursor next = null;
     if (rows.size() > query.limit()) {

@@ -68,12 +68,6 @@ interface UsageTable {
 
   /** A receiver of the rows of windows. */
   interface Rows {
-    /**
-     * Called for each row read, including rows of other windows. May throw an exception to stop the
-     * read.
-     */
-    default void visited() {}
-
     /** Receives the figures of one window. */
     void add(UsageState state);
 
@@ -85,8 +79,15 @@ interface UsageTable {
    * Reads the figures of a client's windows that start in {@code [from, to)}.
    *
    * @param anyEndpoint the client and meter; its endpoint is ignored
+   * @param onVisit called for each row read, including rows of other windows; may throw an
+   *     exception to stop the read
    * @throws ProblemException if the partition is not on this instance
    */
   void read(
-      int partition, UsageKey anyEndpoint, long fromEpochMillis, long toEpochMillis, Rows into);
+      int partition,
+      UsageKey anyEndpoint,
+      long fromEpochMillis,
+      long toEpochMillis,
+      Runnable onVisit,
+      Rows into);
 }

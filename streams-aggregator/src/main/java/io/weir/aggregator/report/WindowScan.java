@@ -4,6 +4,7 @@ package io.weir.aggregator.report;
 import io.weir.aggregator.table.TableStore;
 import io.weir.topics.wire.UsageStateCodec;
 import java.nio.charset.StandardCharsets;
+import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,16 +23,7 @@ final class WindowScan implements TableStore.Visitor {
   private final String ofMeter;
   private final String fromStart;
   private final String toStart;
-  private final Values into;
-
-  /** A receiver of the visited windows. */
-  interface Values {
-    /** Called for each visited key, before {@link #accept}. */
-    default void visited() {}
-
-    /** Receives the value of a window of the interval. */
-    void accept(long startEpochMillis, byte[] value);
-  }
+  private final ObjLongConsumer<byte[]> into;
 
   /**
    * Creates a scan.
@@ -40,9 +32,10 @@ final class WindowScan implements TableStore.Visitor {
    *     slash
    * @param fromEpochMillis start of the range of window starts, inclusive
    * @param toEpochMillis end of the range of window starts, exclusive
-   * @param into receives the starts of the windows and the values
+   * @param into receives the values and the starts of the windows of the interval
    */
-  WindowScan(String ofMeter, long fromEpochMillis, long toEpochMillis, Values into) {
+  WindowScan(
+      String ofMeter, long fromEpochMillis, long toEpochMillis, ObjLongConsumer<byte[]> into) {
     this.ofMeter = ofMeter;
     this.fromStart = UsageStateCodec.start(fromEpochMillis);
     this.toStart = UsageStateCodec.start(toEpochMillis);
@@ -61,7 +54,6 @@ final class WindowScan implements TableStore.Visitor {
 
   @Override
   public byte @Nullable [] visit(byte[] key, byte[] value) {
-    into.visited();
     String text = new String(key, StandardCharsets.UTF_8);
     int startAt = text.indexOf('/', ofMeter.length()) + 1;
     String start = text.substring(startAt);
@@ -74,7 +66,7 @@ final class WindowScan implements TableStore.Visitor {
     if (start.compareTo(toStart) >= 0) {
       return key(text.substring(0, startAt) + BEHIND_STARTS);
     }
-    into.accept(Long.parseLong(start), value);
+    into.accept(value, Long.parseLong(start));
     return null;
   }
 

@@ -44,10 +44,11 @@ final class ClientReportsTest {
     Peer peer = new Peer("127.0.0.1", other.getAddress().getPort());
     reports =
         new ClientReports(
-            new TableOfNames(Map.of(0, List.of("acme", "cobb"), 1, List.of("bell"))),
-            () -> List.of(peer),
-            new PeerReports(),
-            4,
+            new AllPartitions(
+                new TableOfNames(Map.of(0, List.of("acme", "cobb"), 1, List.of("bell"))),
+                () -> List.of(peer),
+                new PeerReports(null),
+                4),
             new ReportTurns(1, new SimpleMeterRegistry()));
   }
 

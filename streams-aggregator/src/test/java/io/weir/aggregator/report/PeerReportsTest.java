@@ -61,12 +61,6 @@ final class PeerReportsTest {
     assertEquals(503, status(List.of(answering(503, problem(ProblemReason.NOT_UP_TO_DATE)))));
   }
 
-  @Test
-  void busyPeerOfAnOlderVersion_itsAnswerIsUsed() throws Exception {
-    assertEquals(503, status(List.of(answering(503, "{\"type\":\"busy\"}"))));
-    assertEquals(503, status(List.of(answering(503, "{\"type\":\"not-up-to-date\"}"))));
-  }
-
   private static String problem(ProblemReason reason) {
     return new String(Problem.of(reason, "detail").toJson(), StandardCharsets.UTF_8);
   }

@@ -81,11 +81,12 @@ final class RankingReportsTest {
     rankings.begin(1);
     reports =
         new RankingReports(
-            new TableOfNames(Map.of(0, List.of(), 1, List.of())),
-            rankings,
-            () -> List.of(peer),
-            new PeerReports(),
-            4);
+            new AllPartitions(
+                new TableOfNames(Map.of(0, List.of(), 1, List.of())),
+                () -> List.of(peer),
+                new PeerReports(null),
+                4),
+            rankings);
   }
 
   @AfterEach
@@ -152,11 +153,12 @@ final class RankingReportsTest {
   void partitionStillBeingRead_isMissing_andTheRankingIsNotUpToDate() throws Exception {
     RankingReports alone =
         new RankingReports(
-            new TableOfNames(Map.of(0, List.of(), 1, List.of())),
-            rankings,
-            List::of,
-            new PeerReports(),
-            2);
+            new AllPartitions(
+                new TableOfNames(Map.of(0, List.of(), 1, List.of())),
+                List::of,
+                new PeerReports(null),
+                2),
+            rankings);
 
     JsonNode before = ofAll(alone);
     while (rankings.work(5_000_000)) {

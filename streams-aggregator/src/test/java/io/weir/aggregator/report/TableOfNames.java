@@ -56,7 +56,8 @@ record TableOfNames(Map<Integer, List<String>> here) implements UsageTable {
   }
 
   @Override
-  public void read(int partition, UsageKey anyEndpoint, long from, long to, Rows into) {
+  public void read(
+      int partition, UsageKey anyEndpoint, long from, long to, Runnable onVisit, Rows into) {
     throw new UnsupportedOperationException("no figures are requested");
   }
 }

@@ -47,7 +47,7 @@ final class WindowScanTest {
             prefixOfMeter(anyEndpoint),
             from,
             to,
-            (start, value) -> found.add(new String(value, StandardCharsets.UTF_8)));
+            (value, start) -> found.add(new String(value, StandardCharsets.UTF_8)));
     Map.Entry<byte[], byte[]> entry = table.ceilingEntry(scan.from());
     while (entry != null && Arrays.compareUnsigned(entry.getKey(), scan.to()) < 0) {
       visits++;

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The query of a store with the layout of the aggregator's store, in a running application. */
-final class StreamsBucketSnapshotsIT {
+final class BucketSnapshotsIT {
   private static final int PARTITIONS = 2;
   private static final String STORE = "buckets";
   private static final HostInfo SELF = new HostInfo("127.0.0.1", 8081);
@@ -57,8 +57,8 @@ final class StreamsBucketSnapshotsIT {
                   new ByteArraySerializer(),
                   new ByteArraySerializer())) {
         application.start();
-        StreamsBucketSnapshots source =
-            new StreamsBucketSnapshots(application, STORE, StreamsBucketSnapshotsIT::snapshot);
+        BucketSnapshots source =
+            new BucketSnapshots(application, STORE, BucketSnapshotsIT::snapshot);
         String client = Calls.clientOf("acme", 1, PARTITIONS);
         String burst = BucketKey.of("burst", client).text();
         String items = BucketKey.of("items", client, "GET /items").text();
@@ -82,8 +82,7 @@ final class StreamsBucketSnapshotsIT {
             "told by who counts", () -> holds(() -> !source.ofClient(1, client, 1).isCopy()));
         assertTrue(source.ofClient(1, "nobody", 10).snapshots().isEmpty());
         assertTrue(
-            new StreamsBucketSnapshots(
-                    application, "no-such-store", StreamsBucketSnapshotsIT::snapshot)
+            new BucketSnapshots(application, "no-such-store", BucketSnapshotsIT::snapshot)
                 .ofClient(1, client, 10)
                 .snapshots()
                 .isEmpty());
