@@ -4,6 +4,7 @@ package io.weir.aggregator.audit;
 import io.weir.aggregator.audit.bucket.AuditEffect;
 import io.weir.aggregator.state.ByteStore;
 import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.StoredMembers;
 import io.weir.aggregator.state.Unpacker;
 import io.weir.limits.BucketKey;
 import io.weir.limits.correction.Correction.Cause;
@@ -61,26 +62,14 @@ final class AccuracyFigures {
       this.name = name;
     }
 
-    private static Policy unpack(Unpacker value) {
-      Policy policy = new Policy(value.text());
-      policy.decided = value.integer();
-      policy.wronglyAdmitted = value.integer();
-      policy.wronglyDenied = value.integer();
-      policy.driftNowTokens = value.integer();
-      policy.outageTokens = value.integer();
-      policy.outageOpenTokens = value.integer();
-      return policy;
-    }
-
-    private void pack(Packer value) {
-      value
-          .text(name)
-          .integer(decided)
-          .integer(wronglyAdmitted)
-          .integer(wronglyDenied)
-          .integer(driftNowTokens)
-          .integer(outageTokens)
-          .integer(outageOpenTokens);
+    /** Writes or reads the figures. */
+    private void store(StoredMembers members) {
+      decided = members.integer(decided);
+      wronglyAdmitted = members.integer(wronglyAdmitted);
+      wronglyDenied = members.integer(wronglyDenied);
+      driftNowTokens = members.integer(driftNowTokens);
+      outageTokens = members.integer(outageTokens);
+      outageOpenTokens = members.integer(outageOpenTokens);
     }
 
     private Figures toFigures() {
@@ -114,7 +103,8 @@ final class AccuracyFigures {
     this.store = store;
     for (ByteStore.Entry entry : store.scan(FIRST_POLICY, BEHIND_LAST_POLICY, MAX_POLICIES + 1)) {
       Unpacker value = Unpacker.ofVersion(entry.value(), VERSION);
-      Policy policy = Policy.unpack(value);
+      Policy policy = new Policy(value.text());
+      policy.store(value.members());
       policies.put(policy.name, policy);
     }
     byte[] totals = store.get(TOTALS_KEY);
@@ -166,8 +156,7 @@ final class AccuracyFigures {
   /** Stores the figures that have changed since the last call of this method. */
   void save() {
     for (Policy policy : touched) {
-      packer.reset().integer(VERSION);
-      policy.pack(packer);
+      policy.store(packer.reset().integer(VERSION).text(policy.name).members());
       store.put(key(policy.name), packer.toBytes());
     }
     if (totalsTouched) {

@@ -3,6 +3,7 @@ package io.weir.aggregator.audit;
 
 import io.weir.aggregator.audit.bucket.AuditEffect;
 import io.weir.aggregator.audit.bucket.BucketAudit;
+import io.weir.aggregator.audit.bucket.CorrectionCycle;
 import io.weir.aggregator.state.Budget;
 import io.weir.aggregator.state.ByteStore;
 import io.weir.limits.BucketLimit;
@@ -114,7 +115,9 @@ public final class BucketReconciler {
     figures.count(charge);
     if (audit == null) {
       audit = begin(charge, limit, atMillis);
-      figures.add(AuditEffect.ofDifferences(audit.openDriftTokens(), audit.openOutageTokens()));
+      CorrectionCycle corrections = audit.corrections();
+      figures.add(
+          AuditEffect.ofDifferences(corrections.openDriftTokens(), corrections.openOutageTokens()));
     } else {
       AuditEffect effect =
           audit.take(charge, limit, requestedTokens, atMillis, time.nowEpochMillis());
@@ -238,21 +241,22 @@ public final class BucketReconciler {
    */
   private void publishTouched() {
     for (BucketAudit audit : List.copyOf(touched)) {
-      Cause cause = audit.dueCause();
+      CorrectionCycle corrections = audit.corrections();
+      Cause cause = corrections.dueCause();
       if (cause == null) {
         continue;
       }
-      if (audit.mayPublish(time.nowEpochMillis())) {
+      if (corrections.mayPublish(time.nowEpochMillis())) {
         publish(audit, cause);
-      } else if (audit.beginWaiting()) {
-        waiting.add(audit.bucket(), audit.waitsUntilMillis());
+      } else if (corrections.beginWaiting()) {
+        waiting.add(audit.bucket(), corrections.waitsUntilMillis());
       }
     }
   }
 
   private void publishIfDue(String bucket) {
     BucketAudit audit = audits.find(bucket);
-    Cause cause = audit == null ? null : audit.dueCause();
+    Cause cause = audit == null ? null : audit.corrections().dueCause();
     if (audit != null && cause != null) {
       publish(audit, cause);
     }
@@ -310,7 +314,7 @@ public final class BucketReconciler {
   private boolean recover(byte[] from) {
     List<BucketAudit> chunk = audits.scan(from, CHUNK_ROWS);
     for (BucketAudit audit : chunk) {
-      if (audit.dueCause() != null) {
+      if (audit.corrections().dueCause() != null) {
         audits.keep(audit);
         touch(audit);
       }
@@ -337,8 +341,9 @@ public final class BucketReconciler {
   }
 
   private void forget(BucketAudit audit) {
+    CorrectionCycle corrections = audit.corrections();
     AuditEffect closed =
-        AuditEffect.ofDifferences(-audit.openDriftTokens(), -audit.openOutageTokens());
+        AuditEffect.ofDifferences(-corrections.openDriftTokens(), -corrections.openOutageTokens());
     if (!closed.isNothing()) {
       accuracy.ofBucket(audit.bucket()).add(closed);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.audit;
 
-import io.weir.aggregator.audit.bucket.BucketAudit;
+import io.weir.aggregator.audit.bucket.CorrectionCycle;
 import java.util.Comparator;
 import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
@@ -44,6 +44,6 @@ final class WaitingCorrections {
    */
   private static boolean hasEnded(Waiting one, long nowMillis) {
     return one.untilMillis <= nowMillis
-        || one.untilMillis > nowMillis + 2 * BucketAudit.UNCONFIRMED_INTERVAL_MILLIS;
+        || one.untilMillis > nowMillis + 2 * CorrectionCycle.UNCONFIRMED_INTERVAL_MILLIS;
   }
 }

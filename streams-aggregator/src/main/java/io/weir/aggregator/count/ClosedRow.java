@@ -15,29 +15,15 @@ import org.jspecify.annotations.Nullable;
  * @param ownPeriod the row's billing period; null if it is the month in UTC
  */
 record ClosedRow(long revision, UsageCount total, @Nullable BillingPeriod ownPeriod) {
-  /** Version of a row whose billing period is the month in UTC. */
-  private static final int VERSION = 1;
-
-  /**
-   * Version of a row whose figures are followed by a billing period of the client's own calendar.
-   */
-  private static final int VERSION_WITH_PERIOD = 2;
-
   byte[] toBytes() {
-    Packer value =
-        new Packer().integer(ownPeriod == null ? VERSION : VERSION_WITH_PERIOD).integer(revision);
-    UsageTally.of(total).pack(value);
-    if (ownPeriod != null) {
-      PackedPeriod.pack(ownPeriod, value);
-    }
-    return value.toBytes();
+    Packer value = RowCodec.begin(new Packer(), ownPeriod).integer(revision);
+    UsageTally.of(total).store(value.members());
+    return RowCodec.end(value, ownPeriod);
   }
 
   static ClosedRow ofBytes(byte[] bytes) {
-    Unpacker value = Unpacker.ofVersions(bytes, VERSION, VERSION_WITH_PERIOD);
+    Unpacker value = RowCodec.open(bytes);
     return new ClosedRow(
-        value.integer(),
-        UsageTally.unpack(value).toCount(),
-        value.version() == VERSION ? null : PackedPeriod.unpack(value));
+        value.integer(), UsageTally.unpack(value).toCount(), RowCodec.period(value));
   }
 }

@@ -3,8 +3,8 @@ package io.weir.aggregator.count;
 
 import io.weir.aggregator.state.ByteStore;
 import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.StoredMembers;
 import io.weir.aggregator.state.Unpacker;
-import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.CallEvent;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -26,16 +26,9 @@ final class OpenRows {
    */
   static final int MAX_ROWS_IN_MEMORY = 50_000;
 
-  /** Version of a row whose billing period is the month in UTC. */
-  private static final int VERSION = 1;
-
-  /**
-   * Version of a row whose figures are followed by a billing period of the client's own calendar.
-   */
-  private static final int VERSION_WITH_PERIOD = 2;
-
   private final ByteStore store;
   private final Packer packer = new Packer();
+  private final StoredMembers members = packer.members();
   private final Map<RowKey, OpenRow> inMemory = new HashMap<>();
   private final List<OpenRow> touched = new ArrayList<>();
   private Queue<OpenRow> changed = new ArrayDeque<>();
@@ -89,13 +82,9 @@ final class OpenRows {
   void saveTouched() {
     for (OpenRow row : touched) {
       row.touched = false;
-      BillingPeriod own = row.ownPeriod;
-      packer.reset().integer(own == null ? VERSION : VERSION_WITH_PERIOD);
-      row.tally.pack(packer);
-      if (own != null) {
-        PackedPeriod.pack(own, packer);
-      }
-      store.put(row.keyBytes, packer.toBytes());
+      RowCodec.begin(packer, row.ownPeriod);
+      row.tally.store(members);
+      store.put(row.keyBytes, RowCodec.end(packer, row.ownPeriod));
       if (!row.queued) {
         row.queued = true;
         changed.add(row);
@@ -156,9 +145,7 @@ final class OpenRows {
   }
 
   private static OpenRow decode(RowKey key, byte[] keyBytes, byte[] bytes) {
-    Unpacker value = Unpacker.ofVersions(bytes, VERSION, VERSION_WITH_PERIOD);
-    UsageTally tally = UsageTally.unpack(value);
-    return new OpenRow(
-        key, keyBytes, tally, value.version() == VERSION ? null : PackedPeriod.unpack(value));
+    Unpacker value = RowCodec.open(bytes);
+    return new OpenRow(key, keyBytes, UsageTally.unpack(value), RowCodec.period(value));
   }
 }

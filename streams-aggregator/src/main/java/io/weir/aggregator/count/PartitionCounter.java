@@ -10,18 +10,12 @@ import io.weir.aggregator.watermark.LineArrival;
 import io.weir.aggregator.watermark.NodeWatermarks;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
-import io.weir.topics.model.CallEvent;
-import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.Replay;
-import io.weir.topics.model.SettlementVerdict;
-import io.weir.topics.model.SettlementVerdict.Outcome;
-import io.weir.topics.model.SettlementVerdict.Standing;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.CacheLossCodec;
-import io.weir.topics.wire.LineDigest;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.QuarantineHeaders;
 import io.weir.topics.wire.ReplayCodec;
@@ -35,10 +29,9 @@ import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The counter of one partition of the calls topic. It refuses invalid records and lines, drops
- * duplicates, and adds all other lines to windows. It closes windows. It passes each call to the
- * audit of the decision cache. This class makes all decisions about a line; the classes that it
- * calls do not depend on each other. Not thread-safe.
+ * The counter of one partition of the calls topic. It refuses invalid records, drops lines that
+ * have arrived before, and counts all other lines. It advances the watermark and closes windows. It
+ * passes reported losses of the decision cache to the audit. Not thread-safe.
  *
  * <p>Every received line increases exactly one of four counters: received = counted + duplicate +
  * late-adjusted + quarantined.
@@ -53,42 +46,25 @@ public final class PartitionCounter {
   private static final String TOO_OLD =
       " of its journal" + QuarantineHeaders.TOO_OLD_FOR_DUPLICATE_DETECTION;
 
-  private static final String NO_ROOM =
-      "quantity of the client, meter, endpoint and window would pass " + CallEvent.MAX_QUANTITY;
-
-  private static final String NAMES_NO_CALL = "the settlement does not name the line of its call";
-
-  private static final String NOT_COUNTED = "the call that is settled was not counted";
-
   private static final byte[] CACHE_LOSS = CacheLossCodec.TYPE.getBytes(StandardCharsets.US_ASCII);
 
   private final int partition;
   private final CountSettings settings;
   private final Stores stores;
   private final CountOutput output;
-  private final ToIntFunction<String> partitionOfClient;
   private final PartitionState state;
   private final NodeWatermarks nodes;
   private final SettledCalls settled;
-  private final CallerIds callerIds;
   private final WindowRows rows;
   private final Ledger ledger;
   private final RunningFigures figures;
   private final BucketReconciler reconciler;
+  private final LineCounter counter;
   private final BatchLines lines = new BatchLines();
-  private final CallLineReader reader = new CallLineReader();
   private final Packer packer = new Packer();
-  private @Nullable String lastClient;
-  private boolean lastClientIsOurs;
-
-  /** The batch whose lines are being counted. Null between batches and during a replay of lines. */
-  private @Nullable BatchHeader taking;
 
   /** Whether the digests of the current record's lines include the whole line. */
   private boolean digestsLines;
-
-  /** The number of the line that is being counted, within {@link #taking}. */
-  private int takingLine;
 
   /**
    * The stores of a partition.
@@ -125,12 +101,10 @@ public final class PartitionCounter {
     this.settings = settings;
     this.stores = stores;
     this.output = output;
-    this.partitionOfClient = partitionOfClient;
     this.state = PartitionState.load(stores.progress(), settings);
     this.nodes =
         new NodeWatermarks(settings.maxHoldMillis(), settings.latenessMillis(), stores.progress());
     this.settled = new SettledCalls(stores.ids(), nodes);
-    this.callerIds = new CallerIds(stores.ids(), state);
     OpenRows open = new OpenRows(stores.open());
     this.ledger =
         new Ledger(partition, settings, open, stores.closed(), state, output, clockEpochMillis);
@@ -140,6 +114,15 @@ public final class PartitionCounter {
     this.reconciler =
         new BucketReconciler(
             partition, partitions, stores.buckets(), stores.progress(), state, output);
+    this.counter =
+        new LineCounter(
+            new EventCheck(partition, settings, partitionOfClient, state),
+            settled,
+            new CallerIds(stores.ids(), state),
+            rows,
+            reconciler,
+            state,
+            output);
     this.figures = new RunningFigures(settings, open, state, output, this::progress);
   }
 
@@ -319,7 +302,7 @@ public final class PartitionCounter {
         }
         case FORGOTTEN, MIXED -> refuseLine(value, line, "line " + line + TOO_OLD);
         case NEW -> {
-          String reason = takeLine(header, value, line);
+          String reason = takeLine(value, line, position, null);
           if (reason == null) {
             settled.replayed(position, state.appendEpochMillis);
             counted.add(replay.firstLine() + line - 1);
@@ -342,9 +325,7 @@ public final class PartitionCounter {
    *     in the batch, from 1
    */
   private void takeLines(BatchHeader header, byte[] value, IntFunction<LineArrival> judge) {
-    taking = header;
     for (int line = 1; line <= lines.count(); line++) {
-      takingLine = line;
       state.received++;
       String reason =
           switch (judge.apply(line)) {
@@ -353,13 +334,12 @@ public final class PartitionCounter {
               yield null;
             }
             case FORGOTTEN, MIXED -> "line " + line + TOO_OLD;
-            case NEW -> takeLine(header, value, line);
+            case NEW -> takeLine(value, line, position(header, line), header);
           };
       if (reason != null) {
         refuseLine(value, line, reason);
       }
     }
-    taking = null;
   }
 
   private void refuseLine(byte[] value, int line, String reason) {
@@ -373,123 +353,9 @@ public final class PartitionCounter {
         partition, header.node(), header.nodeEpoch(), header.linesBefore() + line);
   }
 
-  /** Counts a new line. Returns the reason if the line is refused, otherwise null. */
-  private @Nullable String takeLine(BatchHeader header, byte[] value, int line) {
-    UsagePosition position = position(header, line);
-    String reason;
-    try {
-      CallEvent event = reader.read(value, lines.start(line), lines.end(line));
-      CallSettlement settlement = event.settlement();
-      long digest =
-          digestsLines ? LineDigest.of(value, lines.start(line), lines.end(line)) : event.digest();
-      reason =
-          settlement == null
-              ? takeCall(event, digest)
-              : takeSettlement(event, settlement, position, digest);
-    } catch (MalformedRecordException malformed) {
-      reason = String.valueOf(malformed.getMessage());
-    }
-    if (reason != null) {
-      settled.refused(position, state.appendEpochMillis);
-    }
-    return reason;
-  }
-
-  /** Counts a call. Returns the reason if the call is refused, otherwise null. */
-  private @Nullable String takeCall(CallEvent call, long digest) {
-    String misplaced = misplaced(call);
-    if (misplaced != null) {
-      return misplaced;
-    }
-    RowKey row = rows.of(call);
-    if (!rows.hasRoomFor(row, call)) {
-      return NO_ROOM;
-    }
-    reconciler.take(call); // the cache charges a repeated call each time
-    if (call.idFromCaller() && callerIds.isRepeated(call)) {
-      rows.drop(row);
-    } else {
-      rows.count(row, call, digest);
-    }
-    return null;
-  }
-
-  /**
-   * Counts a settlement if its call was counted and has no earlier settlement. Writes the outcome.
-   * Returns the reason if the settlement is refused, otherwise null.
-   */
-  private @Nullable String takeSettlement(
-      CallEvent event, CallSettlement settlement, UsagePosition position, long digest) {
-    long at = state.appendEpochMillis;
-    String reason = misplaced(event);
-    UsagePosition call = settlement.call();
-    if (reason == null && (call == null || !isCounted(call))) {
-      reason = call == null ? NAMES_NO_CALL : NOT_COUNTED;
-    }
-    RowKey row = rows.of(event);
-    boolean isFirst = reason != null || !settled.isSettled(event, at);
-    if (reason == null && isFirst && !rows.hasRoomFor(row, event)) {
-      reason = NO_ROOM;
-    }
-    Standing standing = null;
-    if (reason == null && isFirst) {
-      standing = new Standing(settlement.actualCost(), position);
-      settled.settle(event, standing, at);
-      reconciler.settle(event);
-      rows.count(row, event, digest);
-    } else if (reason == null) {
-      standing = settled.standing(event, at);
-      rows.drop(row);
-    }
-    Outcome outcome =
-        reason != null ? Outcome.REFUSED : isFirst ? Outcome.STANDS : Outcome.SETTLED_BEFORE;
-    output.settled(
-        new SettlementVerdict(position, event.client(), event.id(), outcome, standing, reason), at);
-    return reason;
-  }
-
-  private boolean isCounted(UsagePosition call) {
-    return call.partition() == partition
-        && (settled.isCounted(call, state.appendEpochMillis)
-            || (isTakenBefore(call) && settled.isCountedNow(call, state.appendEpochMillis)));
-  }
-
-  /**
-   * Returns whether a line is in the batch that is being counted, and precedes the current line.
-   */
-  private boolean isTakenBefore(UsagePosition line) {
-    BatchHeader batch = taking;
-    return batch != null
-        && batch.nodeEpoch() == line.nodeEpoch()
-        && batch.node().equals(line.node())
-        && line.line() > batch.linesBefore()
-        && line.line() < batch.linesBefore() + takingLine;
-  }
-
-  /**
-   * Returns the reason for which an event is not valid in this partition at this time. Returns null
-   * if the event is valid.
-   */
-  private @Nullable String misplaced(CallEvent event) {
-    if (!isOurs(event.client())) {
-      return "client belongs to another partition";
-    }
-    long decidedAt = event.decidedAtEpochMillis();
-    long broker = Math.max(state.appendEpochMillis, state.stampEpochMillis);
-    if (decidedAt > broker + CountSettings.MAX_AHEAD_MILLIS) {
-      return "decided_at_ms is in the future";
-    }
-    return decidedAt < state.appendEpochMillis - settings.latenessMillis()
-        ? "decided_at_ms is too old"
-        : null;
-  }
-
-  private boolean isOurs(String client) {
-    if (!client.equals(lastClient)) {
-      lastClient = client;
-      lastClientIsOurs = partitionOfClient.applyAsInt(client) == partition;
-    }
-    return lastClientIsOurs;
+  private @Nullable String takeLine(
+      byte[] value, int line, UsagePosition position, @Nullable BatchHeader batch) {
+    return counter.count(value, lines.start(line), lines.end(line), position, batch, digestsLines);
   }
 
   private void refuse(byte[] value, String reason) {

@@ -4,6 +4,7 @@ package io.weir.aggregator.count;
 import io.weir.aggregator.audit.PartitionTime;
 import io.weir.aggregator.state.ByteStore;
 import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.StoredMembers;
 import io.weir.aggregator.state.Unpacker;
 import io.weir.aggregator.watermark.Interval;
 import io.weir.topics.model.PartitionProgress.Counters;
@@ -63,12 +64,6 @@ final class PartitionState implements PartitionTime {
   /** The greatest plausible low watermark of all records. */
   long newestNodeEpochMillis;
 
-  /**
-   * Value of {@code heldFromEpochMillis} for state of older versions, if the log had lost its
-   * oldest records.
-   */
-  private static final long HELD_FROM_UNKNOWN = 1;
-
   /** Time since which the log contains every record; 0 if the log contained its first record. */
   private long heldFromEpochMillis;
 
@@ -117,7 +112,7 @@ final class PartitionState implements PartitionTime {
 
   @Override
   public boolean mayLackRecordsSince(long beganEpochMillis) {
-    return heldFromEpochMillis == HELD_FROM_UNKNOWN || beganEpochMillis <= heldFromEpochMillis;
+    return beganEpochMillis <= heldFromEpochMillis;
   }
 
   @Override
@@ -187,23 +182,8 @@ final class PartitionState implements PartitionTime {
     if (maxEndpoints != settings.maxEndpoints()) {
       throw new OtherEndpointsException(maxEndpoints, settings.maxEndpoints());
     }
-    state.inOtherRows = value.integer();
-    state.received = value.integer();
-    state.counted = value.integer();
-    state.duplicate = value.integer();
-    state.lateAdjusted = value.integer();
-    state.quarantined = value.integer();
-    state.idConflicts = value.integer();
-    state.offset = value.integer();
-    state.appendEpochMillis = value.integer();
-    state.newestNodeEpochMillis = value.integer();
+    state.store(value.members());
     state.nowEpochMillis = state.appendEpochMillis;
-    state.heldFromEpochMillis = value.integer();
-    state.newestLowWatermarkEpochMillis = value.integer();
-    state.watermarkEpochMillis = value.integer();
-    state.closedThroughEpochMillis = value.integer();
-    state.rowsSinceClose = value.integer();
-    state.quantitySinceClose = value.integer();
     int closes = value.count();
     for (int i = 0; i < closes; i++) {
       long boundary = value.integer();
@@ -217,29 +197,34 @@ final class PartitionState implements PartitionTime {
     return state;
   }
 
+  /** Writes or reads the members before the pending boundaries. */
+  private void store(StoredMembers members) {
+    inOtherRows = members.integer(inOtherRows);
+    received = members.integer(received);
+    counted = members.integer(counted);
+    duplicate = members.integer(duplicate);
+    lateAdjusted = members.integer(lateAdjusted);
+    quarantined = members.integer(quarantined);
+    idConflicts = members.integer(idConflicts);
+    offset = members.integer(offset);
+    appendEpochMillis = members.integer(appendEpochMillis);
+    newestNodeEpochMillis = members.integer(newestNodeEpochMillis);
+    heldFromEpochMillis = members.integer(heldFromEpochMillis);
+    newestLowWatermarkEpochMillis = members.integer(newestLowWatermarkEpochMillis);
+    watermarkEpochMillis = members.integer(watermarkEpochMillis);
+    closedThroughEpochMillis = members.integer(closedThroughEpochMillis);
+    rowsSinceClose = members.integer(rowsSinceClose);
+    quantitySinceClose = members.integer(quantitySinceClose);
+  }
+
   void save(ByteStore store, CountSettings settings, Packer value) {
     value
         .reset()
         .integer(VERSION)
         .integer(settings.windowMillis())
-        .integer(settings.maxEndpoints())
-        .integer(inOtherRows)
-        .integer(received)
-        .integer(counted)
-        .integer(duplicate)
-        .integer(lateAdjusted)
-        .integer(quarantined)
-        .integer(idConflicts)
-        .integer(offset)
-        .integer(appendEpochMillis)
-        .integer(newestNodeEpochMillis)
-        .integer(heldFromEpochMillis)
-        .integer(newestLowWatermarkEpochMillis)
-        .integer(watermarkEpochMillis)
-        .integer(closedThroughEpochMillis)
-        .integer(rowsSinceClose)
-        .integer(quantitySinceClose)
-        .integer(pending.size());
+        .integer(settings.maxEndpoints());
+    store(value.members());
+    value.integer(pending.size());
     for (PendingClose close : pending) {
       Interval gap = close.possibleGap();
       value.integer(close.boundaryEpochMillis()).integer(close.atEpochMillis()).bool(gap != null);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
-import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.StoredMembers;
 import io.weir.aggregator.state.Unpacker;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsageCount;
@@ -120,32 +120,23 @@ final class UsageTally {
         policiesVersion);
   }
 
-  void pack(Packer value) {
-    value
-        .integer(quantity)
-        .integer(callsAllowed)
-        .integer(callsDenied)
-        .integer(callsFailOpen)
-        .integer(duplicatesDropped)
-        .integer(lateCount)
-        .integer(firstOffset)
-        .integer(lastOffset)
-        .integer(eventsDigest)
-        .integer(policiesVersion);
+  /** Writes or reads the figures. */
+  void store(StoredMembers members) {
+    quantity = members.integer(quantity);
+    callsAllowed = members.integer(callsAllowed);
+    callsDenied = members.integer(callsDenied);
+    callsFailOpen = members.integer(callsFailOpen);
+    duplicatesDropped = members.integer(duplicatesDropped);
+    lateCount = members.integer(lateCount);
+    firstOffset = members.integer(firstOffset);
+    lastOffset = members.integer(lastOffset);
+    eventsDigest = members.integer(eventsDigest);
+    policiesVersion = members.integer(policiesVersion);
   }
 
   static UsageTally unpack(Unpacker value) {
     UsageTally tally = new UsageTally();
-    tally.quantity = value.integer();
-    tally.callsAllowed = value.integer();
-    tally.callsDenied = value.integer();
-    tally.callsFailOpen = value.integer();
-    tally.duplicatesDropped = value.integer();
-    tally.lateCount = value.integer();
-    tally.firstOffset = value.integer();
-    tally.lastOffset = value.integer();
-    tally.eventsDigest = value.integer();
-    tally.policiesVersion = value.integer();
+    tally.store(value.members());
     return tally;
   }
 }

@@ -40,6 +40,23 @@ public final class Packer {
     return this;
   }
 
+  /** Returns a view of this encoder that appends each member. */
+  public StoredMembers members() {
+    return new StoredMembers() {
+      @Override
+      public long integer(long member) {
+        Packer.this.integer(member);
+        return member;
+      }
+
+      @Override
+      public String text(String member) {
+        Packer.this.text(member);
+        return member;
+      }
+    };
+  }
+
   /** Clears the buffer for the next value. */
   public Packer reset() {
     length = 0;

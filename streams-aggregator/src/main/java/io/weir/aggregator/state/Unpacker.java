@@ -81,4 +81,19 @@ public final class Unpacker {
     position += size;
     return text;
   }
+
+  /** Returns a view of this decoder that reads each member. */
+  public StoredMembers members() {
+    return new StoredMembers() {
+      @Override
+      public long integer(long ignored) {
+        return Unpacker.this.integer();
+      }
+
+      @Override
+      public String text(String ignored) {
+        return Unpacker.this.text();
+      }
+    };
+  }
 }

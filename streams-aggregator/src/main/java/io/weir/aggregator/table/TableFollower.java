@@ -399,17 +399,16 @@ public final class TableFollower implements AutoCloseable {
       return;
     }
     try (TableStore.Changes changes = store.changes()) {
-      for (Map.Entry<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> each :
-          records.entrySet()) {
-        TopicPartition one = each.getKey();
-        List<ConsumerRecord<byte[], byte[]>> of = each.getValue();
+      for (TopicPartition one : records.keySet()) {
+        int partition = one.partition();
+        List<ConsumerRecord<byte[], byte[]>> of = records.get(one);
         for (StateRecords.Change change : judge.changes(of)) {
-          observer.change(one.partition(), change.key(), change.value());
-          changes.put(one.partition(), change.key(), change.value());
+          observer.change(partition, change.key(), change.value());
+          changes.put(partition, change.key(), change.value());
         }
         changes.position(
-            one.partition(),
-            new TableStore.Position(of.get(of.size() - 1).offset() + 1, held.of(one.partition())));
+            partition,
+            new TableStore.Position(of.get(of.size() - 1).offset() + 1, held.of(partition)));
       }
       changes.write();
     }

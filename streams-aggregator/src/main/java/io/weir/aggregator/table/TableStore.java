@@ -421,9 +421,7 @@ public final class TableStore implements AutoCloseable {
 
   private static Position position(byte[] value) {
     ByteBuffer bytes = ByteBuffer.wrap(value);
-    long offset = bytes.getLong();
-    // early versions of Weir stored only the offset
-    return new Position(offset, bytes.hasRemaining() ? bytes.getLong() : 0);
+    return new Position(bytes.getLong(), bytes.getLong());
   }
 
   @Override

@@ -52,12 +52,17 @@ final class SinkOutput implements CountOutput {
   /** Maximum number of headers of a refused record. Further headers are omitted. */
   private static final int MAX_HEADERS_KEPT = 32;
 
-  private static final byte[] USAGE = utf8(UsageStateCodec.TYPE);
-  private static final byte[] PROGRESS = utf8(PartitionProgressCodec.TYPE);
-  private static final byte[] ACCURACY = utf8(PartitionAccuracyCodec.TYPE);
-  private static final byte[] CORRECTION = utf8(CorrectionCodec.TYPE);
-  private static final byte[] RESTORED = utf8(CorrectionCodec.RESTORED_TYPE);
-  private static final byte[] SETTLED = utf8(SettlementVerdictCodec.TYPE);
+  private static final Kind USAGE = new Kind(ResourceNames.STATE_SINK, UsageStateCodec.TYPE);
+  private static final Kind PROGRESS =
+      new Kind(ResourceNames.STATE_SINK, PartitionProgressCodec.TYPE);
+  private static final Kind ACCURACY =
+      new Kind(ResourceNames.STATE_SINK, PartitionAccuracyCodec.TYPE);
+  private static final Kind CORRECTION =
+      new Kind(ResourceNames.CORRECTIONS_SINK, CorrectionCodec.TYPE);
+  private static final Kind RESTORED =
+      new Kind(ResourceNames.CORRECTIONS_SINK, CorrectionCodec.RESTORED_TYPE);
+  private static final Kind SETTLED =
+      new Kind(ResourceNames.SETTLEMENTS_SINK, SettlementVerdictCodec.TYPE);
 
   private final ProcessorContext<PlacedKey, byte[]> context;
   private final int partition;
@@ -69,6 +74,17 @@ final class SinkOutput implements CountOutput {
     this.written = written;
     this.context = context;
     this.partition = context.taskId().partition();
+  }
+
+  /** A kind of output record, with its sink and the value of its type header. */
+  private static final class Kind {
+    private final String sink;
+    private final byte[] type;
+
+    Kind(String sink, String type) {
+      this.sink = sink;
+      this.type = utf8(type);
+    }
   }
 
   /** Sets the current record, which is the source of all following output. */
@@ -91,62 +107,37 @@ final class SinkOutput implements CountOutput {
 
   @Override
   public void state(UsageState state, long timestampEpochMillis) {
-    forward(
-        utf8(UsageStateCodec.key(state)),
-        UsageStateCodec.encode(state),
-        timestampEpochMillis,
-        typed(USAGE),
-        ResourceNames.STATE_SINK);
+    send(USAGE, UsageStateCodec.key(state), UsageStateCodec.encode(state), timestampEpochMillis);
   }
 
   @Override
   public void progress(PartitionProgress progress, long timestampEpochMillis) {
-    forward(
-        utf8(PartitionProgressCodec.key(progress.partition())),
-        PartitionProgressCodec.encode(progress),
-        timestampEpochMillis,
-        typed(PROGRESS),
-        ResourceNames.STATE_SINK);
+    String key = PartitionProgressCodec.key(progress.partition());
+    send(PROGRESS, key, PartitionProgressCodec.encode(progress), timestampEpochMillis);
   }
 
   @Override
   public void accuracy(PartitionAccuracy accuracy, long timestampEpochMillis) {
-    forward(
-        utf8(PartitionAccuracyCodec.key(accuracy.partition())),
-        PartitionAccuracyCodec.encode(accuracy),
-        timestampEpochMillis,
-        typed(ACCURACY),
-        ResourceNames.STATE_SINK);
+    String key = PartitionAccuracyCodec.key(accuracy.partition());
+    send(ACCURACY, key, PartitionAccuracyCodec.encode(accuracy), timestampEpochMillis);
   }
 
   @Override
   public void correction(Correction correction, long timestampEpochMillis) {
-    forward(
-        utf8(correction.bucket()),
-        CorrectionCodec.encode(correction),
-        timestampEpochMillis,
-        typed(CORRECTION),
-        ResourceNames.CORRECTIONS_SINK);
+    byte[] value = CorrectionCodec.encode(correction);
+    send(CORRECTION, correction.bucket(), value, timestampEpochMillis);
   }
 
   @Override
   public void restored(CacheRestored restored, long timestampEpochMillis) {
-    forward(
-        utf8(CorrectionCodec.restoredKey(restored.partition())),
-        CorrectionCodec.encode(restored),
-        timestampEpochMillis,
-        typed(RESTORED),
-        ResourceNames.CORRECTIONS_SINK);
+    String key = CorrectionCodec.restoredKey(restored.partition());
+    send(RESTORED, key, CorrectionCodec.encode(restored), timestampEpochMillis);
   }
 
   @Override
   public void settled(SettlementVerdict verdict, long timestampEpochMillis) {
-    forward(
-        utf8(verdict.client()),
-        SettlementVerdictCodec.encode(verdict),
-        timestampEpochMillis,
-        typed(SETTLED),
-        ResourceNames.SETTLEMENTS_SINK);
+    byte[] value = SettlementVerdictCodec.encode(verdict);
+    send(SETTLED, verdict.client(), value, timestampEpochMillis);
   }
 
   @Override
@@ -217,10 +208,6 @@ final class SinkOutput implements CountOutput {
     return new Record<>(NOTHING, NOTHING, 0).headers();
   }
 
-  private static Headers typed(byte[] type) {
-    return noHeaders().add(BatchHeaderCodec.TYPE_HEADER, type);
-  }
-
   private static Headers kept(Headers headers) {
     Headers kept = noHeaders();
     int count = 0;
@@ -238,6 +225,11 @@ final class SinkOutput implements CountOutput {
 
   private static byte @Nullable [] kept(byte @Nullable [] key) {
     return key == null || key.length > MAX_EXTRA_BYTES ? null : key;
+  }
+
+  private void send(Kind kind, String key, byte[] value, long timestampEpochMillis) {
+    Headers headers = noHeaders().add(BatchHeaderCodec.TYPE_HEADER, kind.type);
+    forward(utf8(key), value, timestampEpochMillis, headers, kind.sink);
   }
 
   private void forward(

@@ -2,8 +2,6 @@
 package io.weir.aggregator.watermark;
 
 import io.weir.aggregator.state.ByteStore;
-import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -66,7 +64,6 @@ final class DepartedNodes {
   }
 
   private static byte[] key(String node, long epoch) {
-    byte[] name = node.getBytes(StandardCharsets.UTF_8);
-    return ByteBuffer.allocate(9 + name.length).put(FIRST_KEY).putLong(epoch).put(name).array();
+    return NodeTrackBytes.key(FIRST_KEY, node, epoch);
   }
 }

@@ -3,17 +3,26 @@ package io.weir.aggregator.watermark;
 
 import io.weir.aggregator.state.Packer;
 import io.weir.aggregator.state.Unpacker;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/**
- * The codec of stored {@link NodeTrack}s, version 2. Version 1 stored batches instead of lines and
- * cannot be decoded.
- */
+/** The keys of stored {@link NodeTrack}s, and the codec of their values, version 2. Stateless. */
 final class NodeTrackBytes {
   private static final int VERSION = 2;
 
   private NodeTrackBytes() {}
+
+  /** Returns the key of a track in a store. The kind is the first byte of the key. */
+  static byte[] key(byte[] kind, String node, long epoch) {
+    byte[] name = node.getBytes(StandardCharsets.UTF_8);
+    return ByteBuffer.allocate(kind.length + Long.BYTES + name.length)
+        .put(kind)
+        .putLong(epoch)
+        .put(name)
+        .array();
+  }
 
   static byte[] encode(NodeTrack track) {
     Packer value =

@@ -6,8 +6,6 @@ import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.PartitionProgress.State;
 import io.weir.topics.model.UsagePosition;
-import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -317,11 +315,6 @@ public final class NodeWatermarks {
   }
 
   private static byte[] key(NodeTrack track) {
-    byte[] node = track.node().getBytes(StandardCharsets.UTF_8);
-    return ByteBuffer.allocate(9 + node.length)
-        .put(FIRST_KEY)
-        .putLong(track.epoch())
-        .put(node)
-        .array();
+    return NodeTrackBytes.key(FIRST_KEY, track.node(), track.epoch());
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.audit.bucket;
 
+import io.weir.aggregator.state.StoredMembers;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.LimitChange;
 import io.weir.limits.Refill;
@@ -167,10 +168,10 @@ final class BucketAccount {
    * 1017828).
    */
   private void takeBackCredit(EpochAccount epoch, long tokens) {
-    Refill refill = limit.refill();
-    long micros = refill == null ? 0 : refill.boundedMicrosFor(tokens);
     timeToFull.takeBack(
-        epoch.takeBackGap(tokens, micros), epoch.creditedFromMicros(), chargedAtMicros);
+        epoch.takeBackGap(tokens, refillMicros(tokens)),
+        epoch.creditedFromMicros(),
+        chargedAtMicros);
   }
 
   private void chargeLate(long tokens, long atMicros) {
@@ -190,9 +191,8 @@ final class BucketAccount {
 
   /** Refunds tokens of a charge if the bucket refills. */
   void refund(long tokens) {
-    Refill refill = limit.refill();
-    if (refill != null) {
-      timeToFull.refund(refill.boundedMicrosFor(tokens));
+    if (limit.refills()) {
+      timeToFull.refund(refillMicros(tokens));
     }
   }
 
@@ -206,16 +206,10 @@ final class BucketAccount {
     if (missingTokens <= 0) {
       return 0;
     }
-    long earlierMicros = 0;
-    Refill refill = limit.refill();
-    if (refill != null) {
-      earlierMicros =
-          Math.min(
-              refill.boundedMicrosFor(missingTokens),
-              gapCheck().leastHeadroomMicros(watermarkMicros));
-      timeToFull.credit(earlierMicros);
-      gapCheck().spendHeadroom(earlierMicros);
-    }
+    long earlierMicros =
+        Math.min(refillMicros(missingTokens), gapCheck().leastHeadroomMicros(watermarkMicros));
+    timeToFull.credit(earlierMicros);
+    gapCheck().spendHeadroom(earlierMicros);
     epoch.acceptGap(
         missingTokens,
         earlierMicros,
@@ -230,10 +224,8 @@ final class BucketAccount {
    * cache.
    */
   void noteHeadroom(long costTokens, long atMicros) {
-    Refill refill = limit.refill();
-    if (refill != null) {
-      noteDistance(
-          timeToFull.trueMicros() - refill.boundedMicrosFor(costTokens) - atMicros, atMicros);
+    if (limit.refills()) {
+      noteDistance(timeToFull.trueMicros() - refillMicros(costTokens) - atMicros, atMicros);
     }
   }
 
@@ -254,10 +246,13 @@ final class BucketAccount {
    * since that stamp without refill between them. Unknown charges are not included.
    */
   void trust(Stamp stamp) {
+    timeToFull.trust(stamp, refillMicros(epoch().chargedTokens() - stamp.charged()));
+  }
+
+  /** Returns the time in which the bucket refills some tokens; 0 if the bucket does not refill. */
+  long refillMicros(long tokens) {
     Refill refill = limit.refill();
-    long since =
-        refill == null ? 0 : refill.boundedMicrosFor(epoch().chargedTokens() - stamp.charged());
-    timeToFull.trust(stamp, since);
+    return refill == null ? 0 : refill.boundedMicrosFor(tokens);
   }
 
   /**

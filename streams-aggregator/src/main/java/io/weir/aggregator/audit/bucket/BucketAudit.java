@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.audit.bucket;
 
+import io.weir.aggregator.state.StoredMembers;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.Correction.Cause;
@@ -21,13 +22,6 @@ import org.jspecify.annotations.Nullable;
  * publish or count anything.
  */
 public final class BucketAudit {
-  /**
-   * Minimum time between two corrections of a bucket while the first correction is not confirmed,
-   * in milliseconds.
-   */
-  public static final long UNCONFIRMED_INTERVAL_MILLIS =
-      CorrectionCycle.UNCONFIRMED_INTERVAL_MILLIS;
-
   /**
    * Maximum time between two stamps if the delay of a correction is measured, in milliseconds. With
    * a longer time, the stamp would show much later than the cache that the correction was applied.
@@ -131,19 +125,9 @@ public final class BucketAudit {
     return account.limit();
   }
 
-  /**
-   * Returns the number of tokens by which cache and records have differed since they last agreed.
-   */
-  public long openDriftTokens() {
-    return corrections.openDriftTokens();
-  }
-
-  /**
-   * Returns the number of tokens that were admitted without the cache since cache and records last
-   * agreed.
-   */
-  public long openOutageTokens() {
-    return corrections.openOutageTokens();
+  /** Returns the state of the bucket's corrections. */
+  public CorrectionCycle corrections() {
+    return corrections;
   }
 
   /**
@@ -250,31 +234,6 @@ public final class BucketAudit {
       epochs.beginNextCheck();
     }
     return AuditEffect.ofGaps(corrections.openDriftTokens() - driftBefore, wrongRefusals);
-  }
-
-  /** Returns the cause of the due correction, or null if none is due. */
-  public @Nullable Cause dueCause() {
-    return corrections.dueCause();
-  }
-
-  /** Returns whether a due correction may be published now. */
-  public boolean mayPublish(long nowMillis) {
-    return corrections.mayPublish(nowMillis);
-  }
-
-  /**
-   * Returns the time until which a due correction waits for the confirmation of the newest
-   * published correction.
-   */
-  public long waitsUntilMillis() {
-    return corrections.waitsUntilMillis();
-  }
-
-  /**
-   * Begins to wait until {@link #waitsUntilMillis}. Returns false if the correction already waits.
-   */
-  public boolean beginWaiting() {
-    return corrections.beginWaiting();
   }
 
   /**

@@ -12,40 +12,12 @@ public final class BucketAuditCodec {
 
   private BucketAuditCodec() {}
 
-  /** Writes members to a value. */
-  record Written(Packer value) implements StoredMembers {
-    @Override
-    public long integer(long member) {
-      value.integer(member);
-      return member;
-    }
-
-    @Override
-    public String text(String member) {
-      value.text(member);
-      return member;
-    }
-  }
-
-  /** Reads members from a value. */
-  record Read(Unpacker value) implements StoredMembers {
-    @Override
-    public long integer(long ignored) {
-      return value.integer();
-    }
-
-    @Override
-    public String text(String ignored) {
-      return value.text();
-    }
-  }
-
   /** Encodes an audit. */
   public static byte[] encode(BucketAudit audit, Packer value) {
     BucketLimit limit = audit.limit();
     value.reset().integer(VERSION).text(audit.bucket()).text(limit.algorithm().wireName());
     limit.writeTo((name, member) -> value.integer(member));
-    audit.store(new Written(value));
+    audit.store(value.members());
     return value.toBytes();
   }
 
@@ -59,7 +31,7 @@ public final class BucketAuditCodec {
     String bucket = value.text();
     BucketLimit limit = LimitAlgorithm.ofWireName(value.text()).read(name -> value.integer());
     BucketAudit audit = BucketAudit.empty(bucket, limit);
-    audit.store(new Read(value));
+    audit.store(value.members());
     return audit;
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.audit.bucket;
 
+import io.weir.aggregator.state.StoredMembers;
 import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.CallEvent;
 import org.jspecify.annotations.Nullable;
@@ -12,12 +13,12 @@ import org.jspecify.annotations.Nullable;
  * <p>The cache and the records <em>agree</em> if a stamp has confirmed the newest published
  * correction and no correction is due.
  */
-final class CorrectionCycle {
+public final class CorrectionCycle {
   /**
    * Minimum time between two corrections of a bucket while the first correction is not confirmed,
    * in milliseconds.
    */
-  static final long UNCONFIRMED_INTERVAL_MILLIS = 1_000;
+  public static final long UNCONFIRMED_INTERVAL_MILLIS = 1_000;
 
   /** Time after which a correction that is not confirmed is published again, in milliseconds. */
   static final long REPEAT_AFTER_MILLIS = 5_000;
@@ -75,15 +76,23 @@ final class CorrectionCycle {
     return confirmedVersion;
   }
 
-  @Nullable Cause dueCause() {
+  /** Returns the cause of the due correction, or null if none is due. */
+  public @Nullable Cause dueCause() {
     return dueCause;
   }
 
-  long openDriftTokens() {
+  /**
+   * Returns the number of tokens by which cache and records have differed since they last agreed.
+   */
+  public long openDriftTokens() {
     return openDriftTokens;
   }
 
-  long openOutageTokens() {
+  /**
+   * Returns the number of tokens that were admitted without the cache since cache and records last
+   * agreed.
+   */
+  public long openOutageTokens() {
     return openOutageTokens;
   }
 
@@ -180,7 +189,7 @@ final class CorrectionCycle {
    * Returns whether the next correction may be published now. Otherwise it waits for the
    * confirmation of the newest correction.
    */
-  boolean mayPublish(long nowMillis) {
+  public boolean mayPublish(long nowMillis) {
     return confirmedVersion == version
         || isLongerAgo(publishedAtMillis, UNCONFIRMED_INTERVAL_MILLIS - 1, nowMillis);
   }
@@ -204,7 +213,7 @@ final class CorrectionCycle {
    * Returns the time until which the next correction waits for the confirmation of the newest
    * correction.
    */
-  long waitsUntilMillis() {
+  public long waitsUntilMillis() {
     return publishedAtMillis + UNCONFIRMED_INTERVAL_MILLIS;
   }
 
@@ -212,7 +221,7 @@ final class CorrectionCycle {
    * Begins to wait until {@link #waitsUntilMillis()}. Returns false if the correction already
    * waits.
    */
-  boolean beginWaiting() {
+  public boolean beginWaiting() {
     boolean begins = waitsUntilMillis != waitsUntilMillis();
     waitsUntilMillis = waitsUntilMillis();
     return begins;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.audit.bucket;
 
+import io.weir.aggregator.state.StoredMembers;
+
 /**
  * The intervals in which a bucket was full according to the known records. In these intervals the
  * bucket could not refill. If a record of an earlier charge arrives late, the bucket would have

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.audit.bucket;
 
+import io.weir.aggregator.state.StoredMembers;
 import io.weir.limits.LimitChange;
 import io.weir.topics.model.Stamp;
 

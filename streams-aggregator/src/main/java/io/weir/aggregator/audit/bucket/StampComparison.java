@@ -202,9 +202,8 @@ final class StampComparison {
    * (simulation, seed 6004171).
    */
   private void oweWentBack(Stamp stamp, long wentBackTokens, long at) {
-    Refill refill = account.limit().refill();
-    if (refill != null && stamp.version() < account.corrections().version()) {
-      account.timeToFull().owe(refill.boundedMicrosFor(wentBackTokens), at);
+    if (account.limit().refills() && stamp.version() < account.corrections().version()) {
+      account.timeToFull().owe(account.refillMicros(wentBackTokens), at);
     }
     account.timeToFull().oweBeyondCache(at);
   }
@@ -251,10 +250,7 @@ final class StampComparison {
     epochs.current().addRecord(costTokens, at);
     account.gapCheck().note(stamp, costTokens, at);
     account.oweOverlap(epochs.current(), at / MICROS_PER_MILLI);
-    Refill refill = account.limit().refill();
-    if (refill != null) {
-      account.gapCheck().noteRecorded(refill.boundedMicrosFor(costTokens));
-    }
+    account.gapCheck().noteRecorded(account.refillMicros(costTokens));
     // a call without the cache may be newer than the newest stamp
     boolean isStampNewest = account.timeToFull().isOwedBefore(epochs.current().stampedAtMicros());
     if (!isStampNewest || !epochs.forgetHeadroom()) {

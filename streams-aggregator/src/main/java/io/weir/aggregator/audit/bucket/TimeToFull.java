@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.audit.bucket;
 
+import io.weir.aggregator.state.StoredMembers;
 import io.weir.limits.LimitChange;
 import io.weir.limits.Refill;
 import io.weir.topics.model.Stamp;
@@ -152,9 +153,7 @@ final class TimeToFull {
 
   /** Returns the time of the newest known stamp or charge, by the cache's clock. */
   long knownThroughMicros() {
-    return owedUntilMicros == Long.MAX_VALUE
-        ? clockMicros // the state was stored by an older version without this time
-        : Math.max(clockMicros, owedUntilMicros);
+    return Math.max(clockMicros, owedUntilMicros);
   }
 
   /**

@@ -37,7 +37,7 @@ final class BucketAuditTest {
 
     assertTrue(effect.isNothing());
     assertTrue(effect.confirmedAfterMillis() < 0);
-    assertNull(audit.dueCause());
+    assertNull(audit.corrections().dueCause());
   }
 
   @Test
@@ -45,7 +45,7 @@ final class BucketAuditTest {
     AuditEffect effect = take(T + 100, new Charge(BUCKET, 3, LIMIT, null));
 
     assertEquals(AuditEffect.ofDifferences(3, 3), effect);
-    assertEquals(Cause.UNSTAMPED, audit.dueCause());
+    assertEquals(Cause.UNSTAMPED, audit.corrections().dueCause());
   }
 
   @Test
@@ -76,7 +76,7 @@ final class BucketAuditTest {
     assertNotNull(correction);
     assertEquals(1, correction.version());
     assertEquals((T + 4_000) * 1_000, correction.fullAtEpochMicros());
-    assertNull(audit.dueCause());
+    assertNull(audit.corrections().dueCause());
   }
 
   @Test
@@ -85,11 +85,11 @@ final class BucketAuditTest {
     audit.publish(Cause.UNSTAMPED, T + 150);
     take(T + 200, new Charge(BUCKET, 1, LIMIT, null));
 
-    assertFalse(audit.mayPublish(T + 1_149));
-    assertTrue(audit.mayPublish(T + 1_150));
-    assertEquals(T + 1_150, audit.waitsUntilMillis());
-    assertTrue(audit.beginWaiting());
-    assertFalse(audit.beginWaiting());
+    assertFalse(audit.corrections().mayPublish(T + 1_149));
+    assertTrue(audit.corrections().mayPublish(T + 1_150));
+    assertEquals(T + 1_150, audit.corrections().waitsUntilMillis());
+    assertTrue(audit.corrections().beginWaiting());
+    assertFalse(audit.corrections().beginWaiting());
   }
 
   @Test
@@ -98,7 +98,7 @@ final class BucketAuditTest {
     BucketAudit denied = BucketAudit.ofUnstamped(new Charge(BUCKET, 0, deny, null), deny, T);
 
     assertNull(denied.publish(Cause.UNSTAMPED, T));
-    assertNull(denied.dueCause());
+    assertNull(denied.corrections().dueCause());
   }
 
   @Test
@@ -108,13 +108,13 @@ final class BucketAuditTest {
     audit.check(behind); // of the first stamp
 
     assertEquals(AuditEffect.ofGaps(5, 0), audit.check(behind));
-    assertEquals(Cause.GAP, audit.dueCause());
+    assertEquals(Cause.GAP, audit.corrections().dueCause());
   }
 
   @Test
   void settle_refund_isDrift() {
     assertEquals(AuditEffect.ofDifferences(1, 0), audit.settle(-1, T));
-    assertEquals(Cause.SETTLE, audit.dueCause());
+    assertEquals(Cause.SETTLE, audit.corrections().dueCause());
   }
 
   /** Regression: the newest correction was dropped, and the period ended with a token too few. */
@@ -131,7 +131,7 @@ final class BucketAuditTest {
     Stamp next = new Stamp((T + 200) * 1_000, 0, 2, end);
     used.take(new Charge(BUCKET, 2, quota, next), quota, 2, T + 300, T + 300);
 
-    assertEquals(Cause.FRESH_EPOCH, used.dueCause());
+    assertEquals(Cause.FRESH_EPOCH, used.corrections().dueCause());
     Correction correction = used.publish(Cause.FRESH_EPOCH, T + 400);
     assertNotNull(correction);
     assertEquals(2, correction.totalTokens());

@@ -216,8 +216,8 @@ final class FullTimesTest {
     times.restart(20);
     FullTimes restored = new FullTimes();
     Packer stored = new Packer().integer(1);
-    times.store(new BucketAuditCodec.Written(stored));
-    restored.store(new BucketAuditCodec.Read(Unpacker.ofVersion(stored.toBytes(), 1)));
+    times.store(stored.members());
+    restored.store(Unpacker.ofVersion(stored.toBytes(), 1).members());
     restored.add(15, 22);
 
     assertEquals(2, restored.take(0, 9));

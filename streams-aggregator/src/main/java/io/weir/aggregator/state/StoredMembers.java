@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.aggregator.audit.bucket;
+package io.weir.aggregator.state;
 
 /**
- * The members of a stored value, in their stored order. One implementation writes the members, and
- * another reads them. So each class lists its members only once, for both directions.
+ * The members of a stored value, in their stored order. {@link Packer#members} writes the members,
+ * and {@link Unpacker#members} reads them. So each class lists its members only once, for both
+ * directions.
  */
-interface StoredMembers {
+public interface StoredMembers {
   /** Writes an integer and returns it, or ignores the parameter and returns the stored integer. */
   long integer(long value);
 
