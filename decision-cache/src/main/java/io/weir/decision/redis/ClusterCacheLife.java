@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
+import static io.weir.decision.redis.RedisCacheLife.MARKER_TTL;
+import static io.weir.decision.redis.RedisCacheLife.RESTORATION_TTL;
+import static io.weir.decision.redis.RedisCacheLife.bytes;
+import static io.weir.decision.redis.RedisCacheLife.isYes;
+import static io.weir.decision.redis.RedisCacheLife.keys;
+
 import io.lettuce.core.cluster.SlotHash;
 import io.weir.decision.correction.CacheLife;
 import io.weir.decision.correction.CacheUnavailableException;
 import io.weir.decision.correction.PartlyUnavailableException;
 import io.weir.decision.redis.RedisAddress.Server;
 import io.weir.topics.model.CacheRestored;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -19,6 +24,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,15 +51,6 @@ import org.slf4j.LoggerFactory;
  */
 final class ClusterCacheLife implements CacheLife {
   private static final Logger LOG = LoggerFactory.getLogger(ClusterCacheLife.class);
-
-  /** Time to live of the markers. If no node runs for this time, the slots become cold. */
-  private static final Duration MARKER_TTL = Duration.ofHours(1);
-
-  /**
-   * Maximum time for which a restoration may make no progress. After it, any node may begin another
-   * restoration.
-   */
-  private static final Duration RESTORATION_TTL = Duration.ofMinutes(1);
 
   /**
    * Maximum number of markers in one script call. Such a call takes the server about one
@@ -160,25 +157,24 @@ final class ClusterCacheLife implements CacheLife {
     gained.andNot(state.slots);
     boolean isSame = life.equals(state.life) && slots.equals(state.slots);
     state.hasGained |= !gained.isEmpty();
-    if (isSame && state.warm && asked.coldSignal().isWarm()) {
-      int some = (slots.cardinality() + LOOKS_PER_ROUND - 1) / LOOKS_PER_ROUND;
-      int[] all = slots.stream().toArray();
-      int[] turn = new int[some];
-      for (int i = 0; i < some; i++) {
-        turn[i] = all[(state.next + i) % all.length];
-      }
-      state.next = all.length == 0 ? 0 : (state.next + some) % all.length;
-      state.warm = areWarm(routes, server, asked, life, turn, state);
-    } else {
-      state.warm = areWarm(routes, server, asked, life, slots.stream().toArray(), state);
-      state.life = life;
-      state.slots = slots;
-    }
+    boolean isPartEnough = isSame && state.warm && asked.coldSignal().isWarm();
+    int[] all = slots.stream().toArray();
+    int[] queried = isPartEnough ? nextPart(all, state) : all;
+    state.warm = areWarm(routes, server, asked, life, queried, state);
+    state.life = life;
+    state.slots = slots;
     if (state.warm) {
       state.settlesNanos = 0;
       state.hasGained = false;
     }
     asked.coldSignal().looked(state.warm);
+  }
+
+  private static int[] nextPart(int[] slots, Known state) {
+    int from = state.next;
+    int to = from + (slots.length + LOOKS_PER_ROUND - 1) / LOOKS_PER_ROUND;
+    state.next = to % Math.max(1, slots.length);
+    return IntStream.range(from, to).map(i -> slots[i % slots.length]).toArray();
   }
 
   private boolean areWarm(
@@ -194,24 +190,21 @@ final class ClusterCacheLife implements CacheLife {
       handedOver(routes, server).forEach(other -> arguments.add(bytes(other)));
     }
     boolean warm = true;
-    for (int from = 0; from < slots.length; from += MAX_MARKERS) {
-      int count = Math.min(MAX_MARKERS, slots.length - from);
-      byte[][] keys = new byte[count][];
-      for (int i = 0; i < count; i++) {
-        keys[i] = LifeKeys.marker(slots[from + i]);
-      }
-      byte[] found = call("look_at_slots.lua", asked, keys, arguments.toArray(byte[][]::new));
-      if (found == null || found.length != count) {
+    int from = 0;
+    for (byte[][] markers : markers(IntStream.of(slots), 0)) {
+      byte[] found = call("look_at_slots.lua", asked, markers, arguments.toArray(byte[][]::new));
+      if (found == null || found.length != markers.length) {
         throw new CacheUnavailableException(
             "the reply must have one element per slot of the request, but has another number of"
                 + " elements");
       }
-      for (int i = 0; i < count; i++) {
+      for (byte each : found) {
         // other values: the slot is being moved, and the look at its new server covers it
-        if (found[i] == '0') {
-          state.coldSlot = slots[from + i];
+        if (each == '0') {
+          state.coldSlot = slots[from];
           warm = false;
         }
+        from++;
       }
     }
     return warm;
@@ -251,7 +244,7 @@ final class ClusterCacheLife implements CacheLife {
         continue;
       }
       try {
-        String generation = begin(Restored.of(asked, state.life, state.slots), state.coldSlot);
+        String generation = begin(asked, state);
         if (generation != null) {
           return generation;
         }
@@ -265,88 +258,95 @@ final class ClusterCacheLife implements CacheLife {
     return null;
   }
 
-  private static @Nullable String begin(Restored server, int coldSlot)
+  private static @Nullable String begin(RedisDecisionCache server, Known state)
       throws CacheUnavailableException {
-    byte[] life = bytes(server.life());
-    String generation = server.life() + "-" + UUID.randomUUID();
+    byte[] life = bytes(state.life);
+    String generation = generation(state);
     byte[] elected =
         call(
             "begin_restoration.lua",
-            server.cache(),
-            new byte[][] {LifeKeys.marker(coldSlot), server.restoring()},
+            server,
+            keys(
+                LifeKeys.marker(state.coldSlot),
+                LifeKeys.restoring(generation),
+                LifeKeys.restoredSlots(generation)),
             life,
             bytes(generation),
-            bytes(RESTORATION_TTL));
+            bytes(RESTORATION_TTL),
+            state.slots.toByteArray());
     if (!isYes(elected)) {
       return null;
     }
-    for (byte[][] markers : markers(server.slots(), 0)) {
-      byte[] unused = call("clear_slots.lua", server.cache(), markers, life);
+    for (byte[][] markers : markers(state.slots.stream(), 0)) {
+      byte[] unused = call("clear_slots.lua", server, markers, life);
     }
-    byte[] kept =
-        call(
-            "keep_slots.lua",
-            server.cache(),
-            new byte[][] {server.restoring(), server.restoredSlots(generation)},
-            bytes(generation),
-            server.slots().toByteArray(),
-            bytes(RESTORATION_TTL));
-    return isYes(kept) ? generation : null;
+    return generation;
+  }
+
+  /**
+   * Returns a new generation. The keys that store the progress of its restoration are in the slot
+   * of its hash tag. This is the first slot of the server from a number that is derived from the
+   * run ID, so that all nodes elect one node. It rarely changes when other slots are moved.
+   */
+  private static String generation(Known state) {
+    int slot = state.slots.nextSetBit(Math.floorMod(state.life.hashCode(), SlotHash.SLOT_COUNT));
+    String tag = SlotTags.of(slot < 0 ? state.slots.nextSetBit(0) : slot);
+    return state.life + "-{" + tag + "}" + UUID.randomUUID();
   }
 
   @Override
   public void abandonRestoration(String generation) throws CacheUnavailableException {
-    Restored server = serverOf(generation);
-    Restored keeping = server == null ? null : server.keeping(generation);
-    if (keeping != null) {
+    RedisDecisionCache server = serverOf(generation, cache.topology().routes());
+    if (server != null) {
       // if another node has begun a restoration meanwhile, this call has no effect
-      end(keeping, generation);
+      end(server, generation);
     }
   }
 
-  private static void end(Restored server, String generation) throws CacheUnavailableException {
+  private static void end(RedisDecisionCache server, String generation)
+      throws CacheUnavailableException {
     byte[] unused =
         call(
             "abandon_restoration.lua",
-            server.cache(),
-            new byte[][] {server.restoring(), server.restored(generation)},
+            server,
+            keys(LifeKeys.restoring(generation), LifeKeys.restored(generation)),
             bytes(generation));
   }
 
   /**
    * Records that a partition is restored on the server of the generation. It does not mark slots
    * that were moved to the server after the restoration began. It has no effect if the server has
-   * left or has another run ID.
+   * left, has another run ID, or no longer holds the slot that stores the progress.
    *
    * @throws PartlyUnavailableException if the server does not reply
    */
   @Override
   public boolean noteRestored(CacheRestored restored) throws CacheUnavailableException {
-    Restored server = serverOf(restored.generation());
+    ClusterRoutes routes = cache.topology().routes();
+    RedisDecisionCache server = serverOf(restored.generation(), routes);
     if (server == null) {
       LOG.info("restored_elsewhere generation={}", restored.generation());
       return false;
     }
     try {
-      Restored keeping = server.keeping(restored.generation());
-      return keeping != null && noteRestored(keeping, restored);
+      return noteRestored(server, restored, routes);
     } catch (CacheUnavailableException away) {
       throw new PartlyUnavailableException(
-          server.cache().target() + ": " + away.getMessage(), Collections.singletonList(null));
+          server.target() + ": " + away.getMessage(), Collections.singletonList(null));
     }
   }
 
-  private static boolean noteRestored(Restored server, CacheRestored restored)
+  private static boolean noteRestored(
+      RedisDecisionCache server, CacheRestored restored, ClusterRoutes routes)
       throws CacheUnavailableException {
     String generation = restored.generation();
-    byte[] life = bytes(server.life());
+    byte[] life = bytes(server.link().life());
+    byte[] restoring = LifeKeys.restoring(generation);
     byte[] began =
         call(
             "count_restored.lua",
-            server.cache(),
-            new byte[][] {
-              server.restoring(), server.restored(generation), server.restoredSlots(generation)
-            },
+            server,
+            keys(restoring, LifeKeys.restored(generation), LifeKeys.restoredSlots(generation)),
             life,
             bytes(generation),
             bytes(Integer.toString(restored.partition())),
@@ -355,13 +355,11 @@ final class ClusterCacheLife implements CacheLife {
     if (began == null || began.length == 0) {
       return false;
     }
-    BitSet slots = BitSet.valueOf(began);
-    slots.and(server.slots());
-    byte[] restoring = server.restoring();
-    for (byte[][] keys : markers(slots, 1)) {
+    IntStream slots = BitSet.valueOf(began).stream();
+    for (byte[][] keys : markers(slots.filter(slot -> routes.holder(slot) == server), 1)) {
       keys[0] = restoring;
       byte[] marked =
-          call("mark_slots.lua", server.cache(), keys, life, bytes(generation), bytes(MARKER_TTL));
+          call("mark_slots.lua", server, keys, life, bytes(generation), bytes(MARKER_TTL));
       if (!isYes(marked)) {
         return false;
       }
@@ -371,68 +369,20 @@ final class ClusterCacheLife implements CacheLife {
   }
 
   /**
-   * A server that is being restored, and the slot that stores the progress of the restoration.
-   *
-   * @param anchor the slot that stores the progress
+   * Returns the server that is being restored for a generation; null if the server has left, has
+   * another run ID, or no longer holds the slot that stores the progress.
    */
-  private record Restored(RedisDecisionCache cache, String life, BitSet slots, int anchor) {
-    /**
-     * Returns a server whose restoration begins. The anchor is the first slot of the server from a
-     * number that is derived from the run ID. It therefore rarely changes when other slots are
-     * moved.
-     */
-    static Restored of(RedisDecisionCache cache, String life, BitSet slots) {
-      int slot = slots.nextSetBit(Math.floorMod(life.hashCode(), SlotHash.SLOT_COUNT));
-      return new Restored(cache, life, slots, slot < 0 ? slots.nextSetBit(0) : slot);
-    }
-
-    /**
-     * Returns this server with the slot that stores a generation; null if no slot stores the
-     * generation.
-     */
-    @Nullable Restored keeping(String generation) throws CacheUnavailableException {
-      BitSet first = new BitSet();
-      first.set(anchor);
-      Restored found = keeping(generation, first);
-      return found == null ? keeping(generation, slots) : found;
-    }
-
-    private @Nullable Restored keeping(String generation, BitSet among)
-        throws CacheUnavailableException {
-      int[] all = among.stream().toArray();
-      for (int from = 0; from < all.length; from += MAX_MARKERS) {
-        byte[][] keys = new byte[Math.min(MAX_MARKERS, all.length - from)][];
-        for (int i = 0; i < keys.length; i++) {
-          keys[i] = LifeKeys.restoring(all[from + i]);
-        }
-        byte[] reply = call("find_generation.lua", cache, keys, bytes(generation));
-        int number = reply == null ? 0 : Integer.parseInt(text(reply));
-        if (number > 0) {
-          return new Restored(cache, life, slots, all[from + number - 1]);
-        }
-      }
-      return null;
-    }
-
-    byte[] restoring() {
-      return LifeKeys.restoring(anchor);
-    }
-
-    byte[] restored(String generation) {
-      return LifeKeys.restored(anchor, generation);
-    }
-
-    byte[] restoredSlots(String generation) {
-      return LifeKeys.restoredSlots(anchor, generation);
-    }
+  private static @Nullable RedisDecisionCache serverOf(String generation, ClusterRoutes routes) {
+    RedisDecisionCache holder = routes.holder(generation);
+    return holder != null && generation.startsWith(holder.link().life() + "-") ? holder : null;
   }
 
   /**
    * Returns the markers of slots in groups of at most {@link #MAX_MARKERS}. Each group begins with
    * the given number of empty elements.
    */
-  private static List<byte[][]> markers(BitSet slots, int places) {
-    int[] all = slots.stream().toArray();
+  private static List<byte[][]> markers(IntStream slots, int places) {
+    int[] all = slots.toArray();
     List<byte[][]> calls = new ArrayList<>();
     for (int from = 0; from < all.length; from += MAX_MARKERS) {
       int count = Math.min(MAX_MARKERS, all.length - from);
@@ -445,18 +395,6 @@ final class ClusterCacheLife implements CacheLife {
     return calls;
   }
 
-  private @Nullable Restored serverOf(String generation) {
-    ClusterRoutes routes = cache.topology().routes();
-    for (Map.Entry<Server, RedisDecisionCache> each : routes.servers().entrySet()) {
-      BitSet slots = routes.map().slotsOf(each.getKey());
-      String life = each.getValue().link().life();
-      if (generation.startsWith(life + "-") && !slots.isEmpty()) {
-        return Restored.of(each.getValue(), life, slots);
-      }
-    }
-    return null;
-  }
-
   private static byte @Nullable [] call(
       String script, RedisDecisionCache server, byte[][] keys, byte[]... arguments)
       throws CacheUnavailableException {
@@ -466,22 +404,6 @@ final class ClusterCacheLife implements CacheLife {
             server.watch(),
             server.stallTimeout())
         .call(keys, arguments);
-  }
-
-  private static boolean isYes(byte @Nullable [] reply) {
-    return reply != null && reply.length == 1 && reply[0] == '1';
-  }
-
-  private static String text(byte[] reply) {
-    return new String(reply, StandardCharsets.US_ASCII);
-  }
-
-  private static byte[] bytes(Duration duration) {
-    return bytes(Long.toString(duration.toMillis()));
-  }
-
-  private static byte[] bytes(String text) {
-    return text.getBytes(StandardCharsets.UTF_8);
   }
 
   /** Does nothing, because the cache closes its connections. */

@@ -15,6 +15,7 @@ import io.weir.limits.check.Decision;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.StringJoiner;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -117,10 +118,6 @@ public final class ClusterDecisionCache implements RedisCache {
 
   ClusterTopology topology() {
     return topology;
-  }
-
-  RedisCacheConfig config() {
-    return config;
   }
 
   CacheStatistics statistics() {
@@ -235,7 +232,8 @@ public final class ClusterDecisionCache implements RedisCache {
   }
 
   private CompletableFuture<Decision> decideParts(Question question, ClusterRoutes routes) {
-    SplitCheck split = SplitCheck.of(question.check(), routes::held);
+    SplitCheck split =
+        SplitCheck.of(question.check(), key -> Objects.requireNonNull(routes.holder(key)));
     boolean alone = question.isRepeated();
     if (question.purpose() != Purpose.TAKE) {
       return allOf(askAll(split.parts(), question.purpose(), alone)).thenApply(split::merge);

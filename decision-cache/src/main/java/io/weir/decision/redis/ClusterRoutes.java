@@ -42,21 +42,13 @@ final class ClusterRoutes {
     return servers;
   }
 
-  /** Returns the connection to the server that holds a key; null if the server is unknown. */
-  @Nullable RedisDecisionCache holder(String key) {
-    return bySlot[SlotHash.getSlot(key)];
+  /** Returns the connection to the server that holds a slot; null if the server is unknown. */
+  @Nullable RedisDecisionCache holder(int slot) {
+    return bySlot[slot];
   }
 
-  /**
-   * Returns the connection to the server that holds a key.
-   *
-   * @throws IllegalStateException if the server is unknown
-   */
-  RedisDecisionCache held(String key) {
-    RedisDecisionCache holder = holder(key);
-    if (holder == null) {
-      throw new IllegalStateException("no known server has the slot of the key " + key);
-    }
-    return holder;
+  /** Returns the connection to the server that holds a key; null if the server is unknown. */
+  @Nullable RedisDecisionCache holder(String key) {
+    return holder(SlotHash.getSlot(key));
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
+import io.lettuce.core.cluster.SlotHash;
 import io.weir.limits.BucketKey;
 import java.nio.charset.StandardCharsets;
 
@@ -38,9 +39,12 @@ final class LifeKeys {
     return RESTORING.clone();
   }
 
-  /** Returns the key of the generation that is being restored on the server that holds the slot. */
-  static byte[] restoring(int slot) {
-    return bytes("restoring" + tag(slot));
+  /**
+   * Returns the key of the generation that is being restored on a server of a cluster. All keys of
+   * a restoration are in the slot of the generation's hash tag.
+   */
+  static byte[] restoring(String generation) {
+    return bytes("restoring" + tag(SlotHash.getSlot(generation)));
   }
 
   static byte[] raised() {
@@ -57,19 +61,9 @@ final class LifeKeys {
     return bytes("restored:" + generation);
   }
 
-  /**
-   * Returns the key of the set of partitions that are restored on the server that holds the slot.
-   */
-  static byte[] restored(int slot, String generation) {
-    return bytes("restored" + tag(slot) + ":" + generation);
-  }
-
-  /**
-   * Returns the key of the slots that a server held when its restoration began. The server holds
-   * the given slot.
-   */
-  static byte[] restoredSlots(int slot, String generation) {
-    return bytes("slots" + tag(slot) + ":" + generation);
+  /** Returns the key of the slots that a server of a cluster held when its restoration began. */
+  static byte[] restoredSlots(String generation) {
+    return bytes("slots:" + generation);
   }
 
   private static String tag(int slot) {

@@ -21,13 +21,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RedisCacheLife implements CacheLife {
   /** Time to live of the marker. If no node runs for this time, the cache becomes cold. */
-  private static final Duration MARKER_TTL = Duration.ofHours(1);
+  static final Duration MARKER_TTL = Duration.ofHours(1);
 
   /**
    * Maximum time for which a restoration may make no progress. After it, any node may begin another
    * restoration.
    */
-  private static final Duration RESTORATION_TTL = Duration.ofMinutes(1);
+  static final Duration RESTORATION_TTL = Duration.ofMinutes(1);
 
   private final RedisLink link;
   private final ColdSignal coldSignal;
@@ -123,19 +123,19 @@ public final class RedisCacheLife implements CacheLife {
     return warm;
   }
 
-  private static boolean isYes(byte @Nullable [] reply) {
+  static boolean isYes(byte @Nullable [] reply) {
     return reply != null && reply.length == 1 && reply[0] == '1';
   }
 
-  private static byte[][] keys(byte[]... keys) {
+  static byte[][] keys(byte[]... keys) {
     return keys;
   }
 
-  private static byte[] bytes(Duration duration) {
+  static byte[] bytes(Duration duration) {
     return bytes(Long.toString(duration.toMillis()));
   }
 
-  private static byte[] bytes(String text) {
+  static byte[] bytes(String text) {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 

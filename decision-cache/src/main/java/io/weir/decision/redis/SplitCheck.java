@@ -40,6 +40,13 @@ record SplitCheck(Check whole, List<Part> parts) {
     String name() {
       return check.buckets().get(0).bucket();
     }
+
+    /** Returns the shortages of this part's denial, with the indexes of the whole check. */
+    private List<Shortage> shortages(Decision.StillDenied denied) {
+      return denied.shortages().stream()
+          .map(each -> new Shortage(indexes.get(each.bucket()), each.reply()))
+          .toList();
+    }
   }
 
   SplitCheck {
@@ -60,11 +67,7 @@ record SplitCheck(Check whole, List<Part> parts) {
 
   /** Returns the denial of the last part as a denial of the whole check. */
   Decision.StillDenied ofLast(Decision.StillDenied denied) {
-    List<Integer> indexes = last().indexes();
-    return new Decision.StillDenied(
-        denied.shortages().stream()
-            .map(each -> new Shortage(indexes.get(each.bucket()), each.reply()))
-            .toList());
+    return new Decision.StillDenied(last().shortages(denied));
   }
 
   /** Splits a check by the server that holds each key. */
@@ -111,9 +114,7 @@ record SplitCheck(Check whole, List<Part> parts) {
       List<Integer> indexes = parts.get(i).indexes();
       Decision decision = decisions.get(i);
       if (decision instanceof Decision.StillDenied still) {
-        for (Shortage shortage : still.shortages()) {
-          shortages.add(new Shortage(indexes.get(shortage.bucket()), shortage.reply()));
-        }
+        shortages.addAll(parts.get(i).shortages(still));
       } else if (decision instanceof Decision.Decided decided) {
         // the last part has the client's buckets; the clock of its server dates the client's
         // records
@@ -142,9 +143,7 @@ record SplitCheck(Check whole, List<Part> parts) {
     for (int i = 0; i < parts.size(); i++) {
       List<Integer> indexes = parts.get(i).indexes();
       if (decisions.get(i) instanceof Decision.StillDenied still) {
-        still
-            .shortages()
-            .forEach(each -> shortages.add(new Shortage(indexes.get(each.bucket()), each.reply())));
+        shortages.addAll(parts.get(i).shortages(still));
       } else if (decisions.get(i) instanceof Decision.Denied denied) {
         for (int bucket = 0; bucket < indexes.size(); bucket++) {
           BucketReply reply = denied.buckets().get(bucket);

@@ -18,6 +18,7 @@ import io.weir.limits.check.Decision;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
@@ -79,8 +80,7 @@ class ClusterLayersIT {
     AtomicLongArray ofEndpoint = new AtomicLongArray(4);
     AtomicLong ofAll = new AtomicLong();
     Set<RedisDecisionCache> servers = new HashSet<>();
-    layers("many", 0, 0)
-        .forEach(each -> servers.add(fixture.cache.topology().routes().held(each.bucket())));
+    layers("many", 0, 0).forEach(each -> servers.add(holder(each)));
     assertTrue(servers.size() > 1, "the layers lie on one server, by chance");
     ExecutorService threads = Executors.newFixedThreadPool(THREADS);
     try {
@@ -195,12 +195,16 @@ class ClusterLayersIT {
     return now.buckets().stream().map(BucketReply::remainingTokens).toList();
   }
 
+  private RedisDecisionCache holder(BucketRequest request) {
+    return Objects.requireNonNull(fixture.cache.topology().routes().holder(request.bucket()));
+  }
+
   @Test
   void slotsOnTwoServers_areTakenAndReleasedTogether_andGivenBackIfOneRefuses() {
     Check first = slots("first", 1);
     assertNotSame(
-        fixture.cache.topology().routes().held(first.buckets().get(0).bucket()),
-        fixture.cache.topology().routes().held(first.buckets().get(1).bucket()),
+        holder(first.buckets().get(0)),
+        holder(first.buckets().get(1)),
         "the slots lie on one server, by chance");
     assertInstanceOf(Decision.Allowed.class, fixture.cache.take(first));
     assertEquals(List.of(1L, 1L), freeSlots());
