@@ -2,7 +2,6 @@
 package io.weir.decision.memory;
 
 import io.weir.decision.DecisionCache;
-import io.weir.decision.correction.CacheUnavailableException;
 import io.weir.limits.BucketKey;
 import io.weir.limits.BucketState;
 import io.weir.limits.KeptBuckets;
@@ -16,9 +15,6 @@ import io.weir.limits.check.CheckDecider.SlotWrite;
 import io.weir.limits.check.CheckDecider.Write;
 import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
-import io.weir.limits.correction.BoundedCorrection;
-import io.weir.limits.correction.CorrectionOutcome;
-import io.weir.limits.correction.CorrectionRule;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -165,36 +161,6 @@ public final class MemoryDecisionCache implements DecisionCache {
     }
   }
 
-  /**
-   * Applies corrections one after another.
-   *
-   * @throws CacheUnavailableException if the cache is closed
-   */
-  List<CorrectionOutcome> correct(List<BoundedCorrection> corrections)
-      throws CacheUnavailableException {
-    lock.lock();
-    try {
-      if (closed) {
-        throw new CacheUnavailableException(CLOSED);
-      }
-      long nowEpochMicros = clockEpochMicros.getAsLong();
-      List<CorrectionOutcome> outcomes = new ArrayList<>(corrections.size());
-      for (BoundedCorrection correction : corrections) {
-        String bucket = correction.correction().bucket();
-        CorrectionRule.Result result =
-            CorrectionRule.apply(correction, kept(bucket, nowEpochMicros), nowEpochMicros);
-        if (result.state() != null) {
-          keep(bucket, Content.of(result.state()), result.ttlMillis(), nowEpochMicros);
-        }
-        outcomes.add(result.outcome());
-      }
-      sweep(nowEpochMicros);
-      return outcomes;
-    } finally {
-      lock.unlock();
-    }
-  }
-
   private KeptBuckets keptAt(long nowEpochMicros) {
     return new KeptBuckets() {
       @Override
@@ -309,16 +275,6 @@ public final class MemoryDecisionCache implements DecisionCache {
 
   private long expires(String bucket) {
     return Objects.requireNonNull(buckets.get(bucket)).expiresEpochMicros;
-  }
-
-  /** Returns the stored state of a bucket; null if there is no state. */
-  @Nullable BucketState state(String bucket) {
-    lock.lock();
-    try {
-      return kept(bucket, clockEpochMicros.getAsLong());
-    } finally {
-      lock.unlock();
-    }
   }
 
   /** Returns whether a bucket is stored and has not expired. */
