@@ -63,7 +63,18 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
 
   @Override
   public void announce(CacheLoss loss) throws FailedException {
-    int partitions = partitions();
+    try {
+      send(loss, partitions());
+    } catch (ExecutionException | TimeoutException | KafkaException failed) {
+      throw failed(failed);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw failed(interrupted);
+    }
+  }
+
+  private void send(CacheLoss loss, int partitions)
+      throws InterruptedException, ExecutionException, TimeoutException {
     KafkaProducer<byte[], byte[]> producer = open();
     try {
       List<Future<RecordMetadata>> sent = new ArrayList<>(partitions);
@@ -73,18 +84,13 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
       for (Future<RecordMetadata> each : sent) {
         RecordMetadata unused = each.get(deliveryTimeoutMillis, TimeUnit.MILLISECONDS);
       }
-    } catch (ExecutionException | TimeoutException | KafkaException failed) {
-      throw failed(failed);
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      throw failed(interrupted);
     } finally {
       producer.close(Duration.ZERO);
     }
   }
 
   /** Reads the topic's number of partitions from Kafka; the request never creates the topic. */
-  private int partitions() throws FailedException {
+  private int partitions() throws InterruptedException, ExecutionException, TimeoutException {
     Map<String, Object> settings = new HashMap<>();
     settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, requestTimeoutMillis);
     settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, requestTimeoutMillis);
@@ -99,11 +105,6 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
         throw new KafkaException("Kafka's reply does not contain the requested topic");
       }
       return calls.partitions().size();
-    } catch (ExecutionException | TimeoutException | KafkaException failed) {
-      throw failed(failed);
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      throw failed(interrupted);
     }
   }
 
@@ -115,7 +116,7 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
     return new FailedException(TOPIC + ": " + why, failed);
   }
 
-  private KafkaProducer<byte[], byte[]> open() throws FailedException {
+  private KafkaProducer<byte[], byte[]> open() {
     Map<String, Object> settings = new HashMap<>();
     settings.put(ProducerConfig.CLIENT_ID_CONFIG, "weir-cache-watch-" + config.node());
     settings.put(ProducerConfig.LINGER_MS_CONFIG, 0);
@@ -124,11 +125,7 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
     settings.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, requestTimeoutMillis);
     settings.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, deliveryTimeoutMillis);
     settings.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, requestTimeoutMillis);
-    try {
-      return config.kafka().producer(settings);
-    } catch (KafkaException unresolvable) {
-      throw failed(unresolvable);
-    }
+    return config.kafka().producer(settings);
   }
 
   private static ProducerRecord<byte[], byte[]> record(CacheLoss loss, int partition) {
