@@ -77,6 +77,20 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
     return 1;
   }
 
+  /**
+   * Returns the number by which {@code take_tokens.lua} distinguishes limits that need more than
+   * their {@link BucketArithmetic#parameters}: the number of sub-windows of a sliding window, or a
+   * fixed number; 0 for all other limits.
+   */
+  default int scriptKind() {
+    return 0;
+  }
+
+  /** Returns the integers that {@code take_tokens.lua} reads after those of the arithmetic. */
+  default long[] scriptNumbers() {
+    return new long[0];
+  }
+
   /** Returns whether a decision depends on the content of one bucket alone. */
   default boolean decidesAlone() {
     return true;

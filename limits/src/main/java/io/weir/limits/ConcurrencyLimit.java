@@ -77,6 +77,16 @@ public record ConcurrencyLimit(long capacityTokens, long leaseMicros) implements
   }
 
   @Override
+  public int scriptKind() {
+    return 62;
+  }
+
+  @Override
+  public long[] scriptNumbers() {
+    return new long[] {leaseMicros};
+  }
+
+  @Override
   public String keyOf(String cacheOnlyText) {
     return BucketKey.ofSlots(cacheOnlyText);
   }

@@ -48,6 +48,16 @@ public record SlidingLog(long capacityTokens, long windowMicros) implements Cach
   }
 
   @Override
+  public int scriptKind() {
+    return 63;
+  }
+
+  @Override
+  public long[] scriptNumbers() {
+    return new long[] {windowMicros};
+  }
+
+  @Override
   public String keyOf(String cacheOnlyText) {
     return BucketKey.ofLog(cacheOnlyText);
   }

@@ -114,6 +114,16 @@ public record SlidingWindowLimit(
   }
 
   @Override
+  public int scriptKind() {
+    return (int) subWindows;
+  }
+
+  @Override
+  public long[] scriptNumbers() {
+    return new long[] {windowMicros, stepMicros()};
+  }
+
+  @Override
   public BucketView view(String bucket, KeptBuckets kept, long nowEpochMicros) {
     List<String> others = otherBuckets(bucket);
     long[] counts = new long[others.size()];

@@ -3,8 +3,6 @@ package io.weir.decision.redis;
 
 import io.weir.limits.BucketArithmetic;
 import io.weir.limits.BucketLimit;
-import io.weir.limits.SlidingLog;
-import io.weir.limits.SlidingWindowLimit;
 import io.weir.limits.SlotClaim;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
@@ -53,16 +51,10 @@ final class CheckEncoder {
   private static final byte MODE_HELD = 2;
 
   /**
-   * Number of modes. An encoded mode byte is the mode plus this number times the number of other
-   * buckets.
+   * Number of modes. An encoded mode byte is the mode plus this number times {@link
+   * BucketLimit#scriptKind}.
    */
   private static final int MODES = 4;
-
-  /** Value in place of the number of other buckets that marks a sliding log. */
-  private static final int LOG = 63;
-
-  /** Value in place of the number of other buckets that marks slots. */
-  private static final int SLOTS = 62;
 
   /**
    * Size of the claim in bytes. An encoded check has a claim after the limit of each bucket with
@@ -112,13 +104,7 @@ final class CheckEncoder {
         CheckDecider.isHeldBack(request)
             ? MODE_HELD
             : request.enforced() ? MODE_ENFORCED : MODE_SHADOW;
-    if (request.limit() instanceof SlidingWindowLimit sliding) {
-      return (byte) (mode + MODES * sliding.subWindows());
-    }
-    if (request.hasSlots()) {
-      return (byte) (mode + MODES * SLOTS);
-    }
-    return (byte) (request.limit() instanceof SlidingLog ? mode + MODES * LOG : mode);
+    return (byte) (mode + MODES * request.limit().scriptKind());
   }
 
   private byte[] packed(BucketLimit limit) {
@@ -129,28 +115,7 @@ final class CheckEncoder {
     if (limits.size() >= MAX_LIMITS) {
       limits.clear();
     }
-    byte[] packed = packForCheck(limit);
-    limits.put(limit, packed);
-    return packed;
-  }
-
-  /**
-   * Returns the encoded integers of a limit, including the additional integers of some algorithms.
-   */
-  private static byte[] packForCheck(BucketLimit limit) {
-    if (limit instanceof SlidingLog log) {
-      return packWith(limit, log.windowMicros());
-    }
-    if (limit.hasSlots()) {
-      return packWith(limit, limit.leaseMicros());
-    }
-    if (!(limit instanceof SlidingWindowLimit sliding)) {
-      return pack(limit);
-    }
-    return packWith(limit, sliding.windowMicros(), sliding.stepMicros());
-  }
-
-  private static byte[] packWith(BucketLimit limit, long... more) {
+    long[] more = limit.scriptNumbers();
     ByteBuffer packed =
         ByteBuffer.allocate(LIMIT_BYTES + more.length * Long.BYTES)
             .order(ByteOrder.LITTLE_ENDIAN)
@@ -158,6 +123,7 @@ final class CheckEncoder {
     for (long each : more) {
       packed.putLong(each);
     }
+    limits.put(limit, packed.array());
     return packed.array();
   }
 
