@@ -83,7 +83,7 @@ final class BlockingScript {
       throws ExecutionException, TimeoutException, InterruptedException {
     RedisFuture<byte @Nullable []> reply = script.send(connection, 0, keys, arguments);
     if (watch != null) {
-      AwaitedReply awaited = watch.begun(connection, () -> {});
+      ReplyWatch.AwaitedReply awaited = watch.begun(connection, () -> {});
       reply.whenComplete((bytes, error) -> watch.ended(awaited));
     }
     return await(reply);

@@ -209,13 +209,13 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
       RedisURI uri = address.toLettuce(seed);
       uri.setTimeout(config.connectTimeout());
       RedisClient client = RedisClient.create(uri);
-      client.setOptions(RedisLink.options(config));
+      client.setOptions(config.clientOptions());
       try (StatefulRedisConnection<String, String> connection = client.connect()) {
         ClusterView found = view(seed, connection.sync().clusterNodes());
         refusal = "";
         return List.of(found);
       } catch (RedisException | IllegalArgumentException failed) {
-        reason = seed + ": " + RedisLink.rootMessage(failed);
+        reason = seed + ": " + Failures.rootMessage(failed);
         refusal = reason.contains(NO_CLUSTER) ? Failures.NOT_CLUSTER_MODE : "";
         LOG.debug("redis_cluster_unanswered server={}", seed, failed);
       } finally {

@@ -2,9 +2,11 @@
 package io.weir.decision.redis;
 
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisConnectionException;
 import io.lettuce.core.RedisNoScriptException;
 import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionException;
@@ -148,6 +150,28 @@ final class Failures {
 
   static String noAnswerWithin(Duration limit) {
     return "no reply within " + limit.toMillis() + " ms";
+  }
+
+  /**
+   * Returns whether the loss of the connection has caused an error, even if the loss is not
+   * reported yet.
+   */
+  static boolean isLoss(Throwable error) {
+    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+      if (cause instanceof IOException || cause instanceof RedisConnectionException) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  static String rootMessage(Throwable error) {
+    Throwable root = error;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    String message = root.getMessage();
+    return message == null ? root.getClass().getSimpleName() : message;
   }
 
   static String describe(Throwable error) {

@@ -83,15 +83,7 @@ final class Flusher implements AutoCloseable {
     this.permits = new AtomicInteger(config.maxInFlight());
     this.environment =
         new ScriptCall.Environment(
-            config,
-            script,
-            script.kind() == ServerKind.SINGLE ? LifeMarkers.OF_SERVER : LifeMarkers.OF_SLOTS,
-            link,
-            statistics,
-            coldSignal,
-            denyCache,
-            watch,
-            this::ended);
+            config, script, link, statistics, coldSignal, denyCache, watch, this::ended);
     this.lookPause = lookPause(config.callerTimeout());
   }
 

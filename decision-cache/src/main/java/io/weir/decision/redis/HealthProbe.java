@@ -51,7 +51,7 @@ final class HealthProbe {
     if (connection == null || !underWay.compareAndSet(false, true)) {
       return;
     }
-    AwaitedReply pong = watch.begun(connection, () -> {});
+    ReplyWatch.AwaitedReply pong = watch.begun(connection, () -> {});
     try {
       LongConsumer consumer = onServerTime;
       if (consumer != null) {
@@ -71,7 +71,7 @@ final class HealthProbe {
     return Long.parseLong(new String(digits, StandardCharsets.US_ASCII));
   }
 
-  private void ended(AwaitedReply pong, @Nullable Throwable error) {
+  private void ended(ReplyWatch.AwaitedReply pong, @Nullable Throwable error) {
     failure = error == null ? "" : Failures.undecided(error).detail();
     watch.ended(pong);
     underWay.set(false);

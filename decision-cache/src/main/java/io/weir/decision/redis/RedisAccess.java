@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
+import io.lettuce.core.SslOptions;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +32,18 @@ public record RedisAccess(
     if ((certificate == null) != (key == null)) {
       throw new IllegalArgumentException("a certificate and its key must be set together");
     }
+  }
+
+  /** Returns the certificates for the client library, which reads the files for each connection. */
+  SslOptions sslOptions() {
+    SslOptions.Builder options = SslOptions.builder().jdkSslProvider();
+    if (authorities != null) {
+      options.trustManager(authorities.toFile());
+    }
+    if (certificate != null && key != null) {
+      options.keyManager(certificate.toFile(), key.toFile(), new char[0]);
+    }
+    return options.build();
   }
 
   /** Returns whether a file is set. */

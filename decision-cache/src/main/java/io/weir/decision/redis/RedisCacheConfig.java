@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.ClientOptions.DisconnectedBehavior;
+import io.lettuce.core.MaintNotificationsConfig;
+import io.lettuce.core.SocketOptions;
 import io.weir.limits.check.Check;
 import java.time.Duration;
 
@@ -218,6 +222,23 @@ public record RedisCacheConfig(
         onEviction,
         denyCacheAge,
         other);
+  }
+
+  /** Returns the options of all connections, for the client library. */
+  ClientOptions clientOptions() {
+    return ClientOptions.builder()
+        .sslOptions(access.sslOptions())
+        .autoReconnect(false)
+        .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
+        .requestQueueSize(maxInFlight * 4 + 16)
+        .maintNotificationsConfig(MaintNotificationsConfig.disabled())
+        .socketOptions(
+            SocketOptions.builder()
+                .connectTimeout(connectTimeout)
+                .tcpNoDelay(true)
+                .keepAlive(true)
+                .build())
+        .build();
   }
 
   /** Returns the server's address without user and password. */

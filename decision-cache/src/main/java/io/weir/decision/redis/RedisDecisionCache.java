@@ -76,7 +76,7 @@ public final class RedisDecisionCache implements RedisCache {
             denyCache.isOn() ? this::raised : null,
             statistics.faultsOf(),
             new MicrometerCommandLatencyRecorder(registry, MicrometerOptions.create()));
-    link.onEvicted(statistics.evictions::increment);
+    link.server().onEvicted(statistics.evictions::increment);
     this.flusher = new Flusher(config, script, link, statistics, coldSignal, denyCache);
     this.probe = new HealthProbe(link, flusher.watch());
   }
@@ -296,12 +296,12 @@ public final class RedisDecisionCache implements RedisCache {
 
   @Override
   public String refusal() {
-    return link.refusal();
+    return link.server().refusal();
   }
 
   @Override
   public EvictionCheck evictionCheck() {
-    return link.evictionCheck();
+    return link.server().evictionCheck();
   }
 
   /** Returns the metrics of this cache. */

@@ -1,31 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
-import io.lettuce.core.ClientOptions;
-import io.lettuce.core.ClientOptions.DisconnectedBehavior;
-import io.lettuce.core.MaintNotificationsConfig;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisConnectionException;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisURI;
-import io.lettuce.core.SocketOptions;
-import io.lettuce.core.SslOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
-import io.lettuce.core.pubsub.RedisPubSubAdapter;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.NettyCustomizer;
 import io.netty.channel.Channel;
 import io.netty.util.concurrent.EventExecutor;
-import io.weir.decision.redis.RedisCacheConfig.OnEviction;
 import io.weir.topics.process.Backoff;
 import io.weir.topics.process.SupervisedThread;
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -69,18 +58,16 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
    */
   private static final int CLIENT_THREADS = 2;
 
-  /** The message that tests whether the client may publish. */
-  private static final byte[] NO_BUCKET = {};
-
   private static final Duration SHUTDOWN_TIMEOUT = Duration.ofSeconds(2);
 
   private final RedisCacheConfig config;
   private final RedisScript script;
   private final Runnable onConnected;
-  private final @Nullable Consumer<byte[]> onRaised;
+  private final RaisedSubscription subscription;
   private final ThreadFaults faults;
   private final OutageLog outageLog;
   private final LinkTarget target;
+  private final ServerCheck server;
   private final RedisURI uri;
   private final ClientResources resources;
   private final RedisClient client;
@@ -93,16 +80,11 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
 
   private volatile @Nullable StatefulRedisConnection<byte[], byte[]> current;
   private volatile @Nullable StatefulRedisConnection<byte[], byte[]> subscribed;
-  private volatile boolean maySubscribe;
   private volatile EventExecutor newestReader;
   private volatile EventExecutor reader;
   private volatile String reason = "not connected yet";
-  private volatile ServerInfo server = ServerInfo.NOT_REPORTED;
-  private volatile String life = "";
-  private volatile String refusal = "";
   private volatile Runnable onLost = () -> {};
   private volatile @Nullable LongConsumer onServerTime;
-  private volatile LongConsumer onEvicted = keys -> {};
 
   /**
    * Creates a link that {@link #start} or {@link #startSoon} starts.
@@ -128,9 +110,9 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     this.config = config;
     this.script = script;
     this.onConnected = onConnected;
-    this.onRaised = onRaised;
-    this.maySubscribe = onRaised != null;
+    this.subscription = new RaisedSubscription(onRaised, config.connectTimeout().toMillis());
     this.target = target;
+    this.server = new ServerCheck(config, target);
     this.outageLog = new OutageLog(target.shown());
     this.uri = target.uri();
     uri.setTimeout(config.connectTimeout());
@@ -150,35 +132,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     this.newestReader = resources.eventExecutorGroup().next();
     this.reader = newestReader;
     this.client = RedisClient.create(resources, uri);
-    client.setOptions(options(config));
-  }
-
-  /** Returns the options of all connections. Each connection reads the certificates again. */
-  static ClientOptions options(RedisCacheConfig config) {
-    return ClientOptions.builder()
-        .sslOptions(sslOptions(config.access()))
-        .autoReconnect(false)
-        .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
-        .requestQueueSize(config.maxInFlight() * 4 + 16)
-        .maintNotificationsConfig(MaintNotificationsConfig.disabled())
-        .socketOptions(
-            SocketOptions.builder()
-                .connectTimeout(config.connectTimeout())
-                .tcpNoDelay(true)
-                .keepAlive(true)
-                .build())
-        .build();
-  }
-
-  private static SslOptions sslOptions(RedisAccess access) {
-    SslOptions.Builder options = SslOptions.builder().jdkSslProvider();
-    if (access.authorities() != null) {
-      options.trustManager(access.authorities().toFile());
-    }
-    if (access.certificate() != null && access.key() != null) {
-      options.keyManager(access.certificate().toFile(), access.key().toFile(), new char[0]);
-    }
-    return options.build();
+    client.setOptions(config.clientOptions());
   }
 
   /** Begins to connect, and waits until the first attempt has ended. */
@@ -234,11 +188,6 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     onServerTime = consumer;
   }
 
-  /** Sets the consumer of the number of keys that the server has evicted since the last call. */
-  void onEvicted(LongConsumer counted) {
-    onEvicted = counted;
-  }
-
   /** Returns the connection; null without a connection. */
   @Nullable StatefulRedisConnection<byte[], byte[]> current() {
     return current;
@@ -263,25 +212,14 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     return reason;
   }
 
-  /**
-   * Returns the name of the server's state: the {@code run_id} of the last connected server, and
-   * the number of keys that it has evicted, if any. The name is {@value ServerInfo#UNKNOWN_LIFE} if
-   * the server does not report its run ID, and empty before the first connection.
-   */
+  /** Returns the check of the server. */
+  ServerCheck server() {
+    return server;
+  }
+
+  /** Returns {@link ServerCheck#life}. */
   String life() {
-    return life;
-  }
-
-  EvictionCheck evictionCheck() {
-    return server.eviction();
-  }
-
-  /**
-   * Returns the reason why the last server that replied is not used; empty if it is used, or if no
-   * server has replied.
-   */
-  String refusal() {
-    return refusal;
+    return server.life();
   }
 
   /**
@@ -298,42 +236,26 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     }
     try {
       ServerInfo found = ServerInfo.of(await(connection.async().info()));
-      synchronized (this) {
+      synchronized (server) {
         if (current != connection) {
           return false; // another server may have replaced the server that replied
         }
-        note(found);
+        server.note(found);
       }
     } catch (ExecutionException refused) {
       // the previous information stays valid: the server forbids INFO, or cannot reply at present
-      return !isLoss(refused);
+      return !Failures.isLoss(refused);
     } catch (TimeoutException | RedisException unanswered) {
       return false;
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
       return false;
     }
-    if (!refusal.isEmpty()) {
-      drop(connection, refusal);
+    if (!server.refusal().isEmpty()) {
+      drop(connection, server.refusal());
       return false;
     }
     return true;
-  }
-
-  private synchronized void note(ServerInfo found) {
-    ServerInfo before = server;
-    long evicted = found.evictedKeys() - before.evictedKeys();
-    if (found.life().equals(before.life()) && evicted > 0) {
-      onEvicted.accept(evicted);
-      LOG.warn("redis_evicted_keys server={} keys={}", target, evicted);
-    }
-    boolean isNew = !found.eviction().equals(before.eviction());
-    if (isNew && found.eviction().result() == EvictionCheck.Result.MAY_EVICT) {
-      LOG.warn("redis_may_evict {}", found.eviction().describe());
-    }
-    server = found;
-    life = lifeOf(found);
-    refusal = refusalOf(found);
   }
 
   /** Drops a connection. Its calls fail immediately, and the link connects again. */
@@ -401,16 +323,16 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
 
   /** Connects. If the server rejects the subscription, connects again immediately without it. */
   private void connect() throws InterruptedException {
-    boolean asked = maySubscribe;
+    boolean asked = subscription.isWanted();
     connectOnce();
-    if (asked && !maySubscribe && current == null) {
+    if (asked && !subscription.isWanted() && current == null) {
       connectOnce();
     }
   }
 
   private void connectOnce() throws InterruptedException {
     CompletableFuture<? extends StatefulRedisConnection<byte[], byte[]>> connecting =
-        !maySubscribe
+        !subscription.isWanted()
             ? client.connectAsync(ByteArrayCodec.INSTANCE, uri).toCompletableFuture()
             : client.connectPubSubAsync(ByteArrayCodec.INSTANCE, uri).toCompletableFuture();
     try {
@@ -425,7 +347,8 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       }
     } catch (ExecutionException | TimeoutException failed) {
       abandon(connecting);
-      unreachable(failed instanceof TimeoutException ? "connect timeout" : rootMessage(failed));
+      unreachable(
+          failed instanceof TimeoutException ? "connect timeout" : Failures.rootMessage(failed));
     } catch (InterruptedException interrupted) {
       abandon(connecting);
       throw interrupted;
@@ -439,16 +362,10 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private boolean prepare(StatefulRedisConnection<byte[], byte[]> connection)
       throws InterruptedException {
     try {
-      ServerInfo found = askServer(connection);
-      // a server in cluster mode may refuse the script
-      String forbidden = refusalOf(found).isEmpty() ? findForbidden(connection) : "";
-      note(found);
-      if (refusal.isEmpty()) {
-        refusal = forbidden;
-      }
-      if (!refusal.isEmpty()) {
-        reason = refusal;
-        outageLog.refused(refusal);
+      ServerInfo found = server.check(connection);
+      if (!server.refusal().isEmpty()) {
+        reason = server.refusal();
+        outageLog.refused(reason);
         return false;
       }
       await(connection.async().scriptLoad(script.body()));
@@ -456,14 +373,14 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       if (consumer != null && target.kind() == ServerKind.OF_CLUSTER) {
         consumer.accept(HealthProbe.micros(await(connection.async().time())));
       }
-      boolean asked = maySubscribe;
-      subscribed = subscribe(connection, found) ? connection : null;
-      if (asked && !maySubscribe) {
+      boolean asked = subscription.isWanted();
+      subscribed = subscription.subscribe(connection, found) ? connection : null;
+      if (asked && !subscription.isWanted()) {
         reason = "connecting again, without messages";
         return false;
       }
     } catch (ExecutionException | TimeoutException failed) {
-      unreachable(rootMessage(failed));
+      unreachable(Failures.rootMessage(failed));
       return false;
     }
     connection.addListener(
@@ -486,111 +403,6 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     return true;
   }
 
-  /**
-   * Subscribes to the keys of buckets to which corrections add tokens. Returns whether the
-   * subscription succeeded.
-   */
-  private boolean subscribe(StatefulRedisConnection<byte[], byte[]> connection, ServerInfo found)
-      throws InterruptedException, TimeoutException {
-    if (onRaised == null
-        || !maySubscribe
-        || !(connection instanceof StatefulRedisPubSubConnection<byte[], byte[]> subscribing)) {
-      return false;
-    }
-    if (!found.hasMessages()) {
-      LOG.warn("redis_without_messages version={} effect=\"no deny cache\"", found.version());
-      return false;
-    }
-    subscribing.addListener(
-        new RedisPubSubAdapter<>() {
-          @Override
-          public void message(byte[] channel, byte[] bucket) {
-            onRaised.accept(bucket);
-          }
-        });
-    try {
-      await(subscribing.async().subscribe(LifeKeys.raised()));
-      // also tests whether the scripts may publish; without protocol 3, a subscribed connection
-      // cannot send commands
-      await(subscribing.async().publish(LifeKeys.raised(), NO_BUCKET));
-      return true;
-    } catch (ExecutionException | RedisException forbidden) {
-      if (connection.isOpen() && !isLoss(forbidden)) {
-        LOG.warn(
-            "redis_subscription_refused reason=\"{}\" effect=\"no deny cache\"",
-            rootMessage(forbidden));
-        // not set if the connection was lost, because the server then has not rejected the
-        // subscription
-        maySubscribe = false;
-      }
-      return false;
-    }
-  }
-
-  /**
-   * Returns whether the loss of the connection has caused an error, even if the loss is not
-   * reported yet.
-   */
-  static boolean isLoss(Throwable error) {
-    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-      if (cause instanceof IOException || cause instanceof RedisConnectionException) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  /**
-   * Returns the name of the server's state. A cluster's server that does not report its run ID gets
-   * a name from its address. An eviction is a loss of state, so the number of evicted keys is part
-   * of the name. All nodes read the same number, even a node that was down.
-   */
-  private String lifeOf(ServerInfo found) {
-    boolean isShared =
-        target.kind() == ServerKind.OF_CLUSTER && found.life().equals(ServerInfo.UNKNOWN_LIFE);
-    String run =
-        isShared
-            ? ServerInfo.UNKNOWN_LIFE + "@" + uri.getHost() + ":" + uri.getPort()
-            : found.life();
-    return found.evictedKeys() == 0 ? run : run + "." + found.evictedKeys();
-  }
-
-  private ServerInfo askServer(StatefulRedisConnection<byte[], byte[]> connection)
-      throws InterruptedException, TimeoutException {
-    try {
-      return ServerInfo.of(await(connection.async().info()));
-    } catch (ExecutionException forbidden) {
-      if (!life.startsWith(ServerInfo.UNKNOWN_LIFE)) {
-        LOG.warn(
-            "redis_run_id_unknown reason=\"{}\" effect=\"neither a restart nor eviction is"
-                + " noticed\"",
-            rootMessage(forbidden));
-      }
-      return ServerInfo.NOT_REPORTED;
-    }
-  }
-
-  /** Returns the message for a user who must not run all commands of the scripts, or "". */
-  private String findForbidden(StatefulRedisConnection<byte[], byte[]> connection)
-      throws InterruptedException, ExecutionException, TimeoutException {
-    RedisScript finder = RedisScript.findForbidden(target.kind());
-    await(connection.async().scriptLoad(finder.body()));
-    byte[][] keys = {LifeKeys.permissions()};
-    byte @Nullable [] names = await(finder.send(connection, 0, keys, new byte[0][]));
-    return names == null || names.length == 0
-        ? ""
-        : "the ACL of the Redis user must allow these commands on the keys w1:*, but forbids them: "
-            + new String(names, StandardCharsets.US_ASCII);
-  }
-
-  private String refusalOf(ServerInfo found) {
-    boolean mayEvict = found.eviction().result() == EvictionCheck.Result.MAY_EVICT;
-    String refused = found.refusal(target.kind());
-    return refused.isEmpty() && mayEvict && config.onEviction() == OnEviction.REFUSE
-        ? found.eviction().describe()
-        : refused;
-  }
-
   private <T> T await(Future<T> future)
       throws InterruptedException, ExecutionException, TimeoutException {
     return future.get(config.connectTimeout().toMillis(), TimeUnit.MILLISECONDS);
@@ -599,15 +411,6 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private void unreachable(String why) {
     outageLog.away(why);
     reason = why;
-  }
-
-  static String rootMessage(Throwable error) {
-    Throwable root = error;
-    while (root.getCause() != null) {
-      root = root.getCause();
-    }
-    String message = root.getMessage();
-    return message == null ? root.getClass().getSimpleName() : message;
   }
 
   @Override
@@ -626,7 +429,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     try {
       stopped.get(SHUTDOWN_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException | TimeoutException slow) {
-      LOG.warn("redis_client_stop_slow reason=\"{}\"", rootMessage(slow));
+      LOG.warn("redis_client_stop_slow reason=\"{}\"", Failures.rootMessage(slow));
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }

@@ -2,6 +2,7 @@
 package io.weir.decision.redis;
 
 import io.lettuce.core.api.StatefulRedisConnection;
+import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
@@ -36,6 +37,32 @@ final class ReplyWatch {
 
   /** Maximum pause between two looks. It bounds the delay of detecting a stall. */
   private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  /** A sent command that has no reply. Only the thread that reads the connection looks at it. */
+  static final class AwaitedReply {
+    private final StatefulRedisConnection<byte[], byte[]> connection;
+    private final Runnable onOverdue;
+    private final long begunNanos = NanoClock.now();
+
+    /** Number of looks of the watch that found no reply. */
+    private int looksInVain;
+
+    private boolean overdue;
+
+    private AwaitedReply(StatefulRedisConnection<byte[], byte[]> connection, Runnable onOverdue) {
+      this.connection = connection;
+      this.onOverdue = onOverdue;
+    }
+
+    /**
+     * Returns whether the limit has elapsed, and all looks of the watch within the limit have found
+     * no reply.
+     */
+    private boolean isOver(Duration limit, long nowNanos, long pauseNanos) {
+      return looksInVain >= limit.toNanos() / pauseNanos
+          && nowNanos - begunNanos >= limit.toNanos();
+    }
+  }
 
   private final RedisCacheConfig config;
   private final RedisLink link;
@@ -121,15 +148,18 @@ final class ReplyWatch {
   private void lookAtAll() {
     long nowNanos = NanoClock.now();
     for (AwaitedReply reply : underWay) {
-      reply.countUnansweredLook();
+      reply.looksInVain++;
       if (reply.isOver(config.deadline(), nowNanos, pauseNanos)) {
         silent = true;
-        reply.reportOverdue();
+        if (!reply.overdue) {
+          reply.overdue = true;
+          reply.onOverdue.run();
+        }
       }
       if (reply.isOver(config.stallTimeout(), nowNanos, pauseNanos)
-          && link.current() == reply.connection()) {
+          && link.current() == reply.connection) {
         statistics.stalls.increment();
-        link.drop(reply.connection(), Failures.noAnswerWithin(config.stallTimeout()));
+        link.drop(reply.connection, Failures.noAnswerWithin(config.stallTimeout()));
       }
     }
     if (silent) {

@@ -18,14 +18,13 @@ final class ScriptCall {
   private final Environment environment;
   private final StatefulRedisConnection<byte[], byte[]> connection;
   private final List<WaitingCheck> batch;
-  private final AwaitedReply reply;
+  private final ReplyWatch.AwaitedReply reply;
   private final AtomicBoolean ended = new AtomicBoolean();
 
   /**
    * The objects that all calls of a cache share.
    *
    * @param script the script
-   * @param markers the kind of markers that state whether the server is warm
    * @param denyCache cache of denials; gets them in the order of the server
    * @param watch watch that detects calls without a reply
    * @param onEnd consumer of each call that has ended; it runs once per call
@@ -33,7 +32,6 @@ final class ScriptCall {
   record Environment(
       RedisCacheConfig config,
       RedisScript script,
-      LifeMarkers markers,
       RedisLink link,
       CacheStatistics statistics,
       ColdSignal coldSignal,
@@ -81,7 +79,7 @@ final class ScriptCall {
     byte[][] arguments = new byte[1 + batch.size()][];
     arguments[0] = environment.link.life().getBytes(StandardCharsets.UTF_8);
     List<byte[]> keys = new ArrayList<>(1 + batch.size());
-    int markers = environment.markers.addTo(keys, batch);
+    int markers = environment.script.kind().addMarkers(keys, batch);
     for (int i = 0; i < batch.size(); i++) {
       WaitingCheck check = batch.get(i);
       Collections.addAll(keys, check.keys());

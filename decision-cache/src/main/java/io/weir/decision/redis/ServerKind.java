@@ -1,13 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
+import io.lettuce.core.cluster.SlotHash;
+import java.util.BitSet;
+import java.util.List;
+
 /** The kinds of Redis servers. */
 enum ServerKind {
-  /** A server that holds all keys, alone or with replicas. */
-  SINGLE,
+  /** A server that holds all keys, alone or with replicas. It has one marker. */
+  SINGLE {
+    @Override
+    int addMarkers(List<byte[]> keys, List<WaitingCheck> batch) {
+      keys.add(LifeKeys.marker());
+      return 1;
+    }
+  },
   /**
-   * A primary of a Redis Cluster, which holds the keys of its slots. It rejects a command with keys
-   * of several slots, so scripts receive the keys as arguments.
+   * A primary of a Redis Cluster, which holds the keys of its slots. Each slot has a marker, which
+   * moves with the slot. The primary rejects a command with keys of several slots, so scripts
+   * receive the keys as arguments.
    */
-  OF_CLUSTER
+  OF_CLUSTER {
+    @Override
+    int addMarkers(List<byte[]> keys, List<WaitingCheck> batch) {
+      BitSet slots = new BitSet();
+      for (WaitingCheck check : batch) {
+        for (byte[] key : check.keys()) {
+          slots.set(SlotHash.getSlot(key));
+        }
+      }
+      slots.stream().forEach(slot -> keys.add(LifeKeys.marker(slot)));
+      return slots.cardinality();
+    }
+  };
+
+  /** Adds the markers of a call to its keys, and returns their number. */
+  abstract int addMarkers(List<byte[]> keys, List<WaitingCheck> batch);
 }

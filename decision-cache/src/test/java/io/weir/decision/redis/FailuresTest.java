@@ -11,18 +11,18 @@ import java.nio.channels.ClosedChannelException;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 
-class RedisLinkTest {
+class FailuresTest {
   /**
    * Regression: a node that lost its connection while it subscribed permanently had no deny cache.
    */
   @Test
   void isLoss_tellsAConnectionThatWasLost_fromAServerThatRefuses() {
-    assertTrue(RedisLink.isLoss(new ExecutionException(new ClosedChannelException())));
-    assertTrue(RedisLink.isLoss(new RedisException(new ClosedChannelException())));
-    assertTrue(RedisLink.isLoss(new RedisConnectionException("Connection closed")));
+    assertTrue(Failures.isLoss(new ExecutionException(new ClosedChannelException())));
+    assertTrue(Failures.isLoss(new RedisException(new ClosedChannelException())));
+    assertTrue(Failures.isLoss(new RedisConnectionException("Connection closed")));
     assertFalse(
-        RedisLink.isLoss(
+        Failures.isLoss(
             new ExecutionException(new RedisCommandExecutionException("NOPERM no channel"))));
-    assertFalse(RedisLink.isLoss(new RedisException("Command not allowed: PUBLISH")));
+    assertFalse(Failures.isLoss(new RedisException("Command not allowed: PUBLISH")));
   }
 }
