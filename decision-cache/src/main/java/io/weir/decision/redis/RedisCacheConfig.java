@@ -7,6 +7,7 @@ import io.lettuce.core.MaintNotificationsConfig;
 import io.lettuce.core.SocketOptions;
 import io.weir.limits.check.Check;
 import java.time.Duration;
+import java.util.function.Consumer;
 
 /**
  * Settings of a {@link RedisCache}. Immutable.
@@ -81,24 +82,63 @@ public record RedisCacheConfig(
     requireRange("connect timeout", connectTimeout, Duration.ofMillis(1), Duration.ofHours(1));
   }
 
+  /** Settings that are being changed, at first the default settings. */
+  private static final class Builder {
+    private final String uri;
+    private Duration deadline = Duration.ofMillis(250);
+    private Duration callerTimeout = Duration.ofSeconds(1);
+    private int queueCapacity = 4_096;
+    private int maxBatchBuckets = 64;
+    private int maxInFlight = 3;
+    private Duration stallTimeout = Duration.ofSeconds(1);
+    private Duration connectTimeout = Duration.ofSeconds(2);
+    private OnEviction onEviction = OnEviction.REFUSE;
+    private Duration denyCacheAge = Duration.ZERO;
+    private RedisAccess access = RedisAccess.NONE;
+
+    Builder(String uri) {
+      this.uri = uri;
+    }
+
+    RedisCacheConfig build() {
+      return new RedisCacheConfig(
+          uri,
+          deadline,
+          callerTimeout,
+          queueCapacity,
+          maxBatchBuckets,
+          maxInFlight,
+          stallTimeout,
+          connectTimeout,
+          onEviction,
+          denyCacheAge,
+          access);
+    }
+  }
+
   /**
    * Returns the default settings: deadline 250 ms, caller timeout 1 s, 4,096 waiting checks, 64
    * buckets per call, 3 calls in flight, stall timeout 1 s, connect timeout 2 s, no server that may
    * evict, and no deny cache.
    */
   public static RedisCacheConfig of(String uri) {
-    return new RedisCacheConfig(
-        uri,
-        Duration.ofMillis(250),
-        Duration.ofSeconds(1),
-        4_096,
-        64,
-        3,
-        Duration.ofSeconds(1),
-        Duration.ofSeconds(2),
-        OnEviction.REFUSE,
-        Duration.ZERO,
-        RedisAccess.NONE);
+    return new Builder(uri).build();
+  }
+
+  private RedisCacheConfig with(Consumer<Builder> change) {
+    Builder builder = new Builder(uri);
+    builder.deadline = deadline;
+    builder.callerTimeout = callerTimeout;
+    builder.queueCapacity = queueCapacity;
+    builder.maxBatchBuckets = maxBatchBuckets;
+    builder.maxInFlight = maxInFlight;
+    builder.stallTimeout = stallTimeout;
+    builder.connectTimeout = connectTimeout;
+    builder.onEviction = onEviction;
+    builder.denyCacheAge = denyCacheAge;
+    builder.access = access;
+    change.accept(builder);
+    return builder.build();
   }
 
   /**
@@ -107,18 +147,12 @@ public record RedisCacheConfig(
    */
   public RedisCacheConfig withDeadline(Duration other) {
     Duration least = other.multipliedBy(2);
-    return new RedisCacheConfig(
-        uri,
-        other,
-        longer(callerTimeout, least),
-        queueCapacity,
-        maxBatchBuckets,
-        maxInFlight,
-        longer(stallTimeout, least),
-        connectTimeout,
-        onEviction,
-        denyCacheAge,
-        access);
+    return with(
+        builder -> {
+          builder.deadline = other;
+          builder.callerTimeout = longer(callerTimeout, least);
+          builder.stallTimeout = longer(stallTimeout, least);
+        });
   }
 
   private static Duration longer(Duration one, Duration other) {
@@ -127,18 +161,7 @@ public record RedisCacheConfig(
 
   /** Returns these settings with another caller timeout. */
   public RedisCacheConfig withCallerTimeout(Duration other) {
-    return new RedisCacheConfig(
-        uri,
-        deadline,
-        other,
-        queueCapacity,
-        maxBatchBuckets,
-        maxInFlight,
-        stallTimeout,
-        connectTimeout,
-        onEviction,
-        denyCacheAge,
-        access);
+    return with(builder -> builder.callerTimeout = other);
   }
 
   /**
@@ -146,82 +169,36 @@ public record RedisCacheConfig(
    * calls in flight.
    */
   public RedisCacheConfig withQueue(int capacity, int batch, int inFlight) {
-    return new RedisCacheConfig(
-        uri,
-        deadline,
-        callerTimeout,
-        capacity,
-        batch,
-        inFlight,
-        stallTimeout,
-        connectTimeout,
-        onEviction,
-        denyCacheAge,
-        access);
+    return with(
+        builder -> {
+          builder.queueCapacity = capacity;
+          builder.maxBatchBuckets = batch;
+          builder.maxInFlight = inFlight;
+        });
   }
 
   /** Returns these settings with another stall timeout and connect timeout. */
   public RedisCacheConfig withConnectionTimeouts(Duration stall, Duration connect) {
-    return new RedisCacheConfig(
-        uri,
-        deadline,
-        callerTimeout,
-        queueCapacity,
-        maxBatchBuckets,
-        maxInFlight,
-        stall,
-        connect,
-        onEviction,
-        denyCacheAge,
-        access);
+    return with(
+        builder -> {
+          builder.stallTimeout = stall;
+          builder.connectTimeout = connect;
+        });
   }
 
   /** Returns these settings with another handling of eviction. */
   public RedisCacheConfig withOnEviction(OnEviction other) {
-    return new RedisCacheConfig(
-        uri,
-        deadline,
-        callerTimeout,
-        queueCapacity,
-        maxBatchBuckets,
-        maxInFlight,
-        stallTimeout,
-        connectTimeout,
-        other,
-        denyCacheAge,
-        access);
+    return with(builder -> builder.onEviction = other);
   }
 
   /** Returns these settings with another maximum age of denials. */
   public RedisCacheConfig withDenyCacheAge(Duration other) {
-    return new RedisCacheConfig(
-        uri,
-        deadline,
-        callerTimeout,
-        queueCapacity,
-        maxBatchBuckets,
-        maxInFlight,
-        stallTimeout,
-        connectTimeout,
-        onEviction,
-        other,
-        access);
+    return with(builder -> builder.denyCacheAge = other);
   }
 
   /** Returns these settings with other certificates and passwords. */
   public RedisCacheConfig withAccess(RedisAccess other) {
-    return new RedisCacheConfig(
-        uri,
-        deadline,
-        callerTimeout,
-        queueCapacity,
-        maxBatchBuckets,
-        maxInFlight,
-        stallTimeout,
-        connectTimeout,
-        onEviction,
-        denyCacheAge,
-        other);
+    return with(builder -> builder.access = other);
   }
 
   /** Returns the options of all connections, for the client library. */
