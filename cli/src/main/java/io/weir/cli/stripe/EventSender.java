@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.stripe;
 
+import io.weir.cli.console.CommandFailedException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -39,10 +40,10 @@ final class EventSender implements AutoCloseable {
   /**
    * Sends the events of a batch that has begun, and returns the result of each.
    *
-   * @throws ExportFailedException if Stripe does not answer, or accepts no events; the state then
+   * @throws CommandFailedException if Stripe does not answer, or accepts no events; the state then
    *     has the known results of the batch
    */
-  Map<MeterEvent, Stripe.Answer> send(Collection<MeterEvent> events) throws ExportFailedException {
+  Map<MeterEvent, Stripe.Answer> send(Collection<MeterEvent> events) {
     Map<String, List<MeterEvent>> byLane = new LinkedHashMap<>();
     Map<MeterEvent, Stripe.Answer> answers = new ConcurrentHashMap<>();
     for (MeterEvent event : events) {
@@ -68,7 +69,7 @@ final class EventSender implements AutoCloseable {
     Stripe.NoAnswer noAnswer = trouble.get();
     if (noAnswer != null) {
       noteBroken(events, answers);
-      throw new ExportFailedException(noAnswer.message());
+      throw new CommandFailedException(noAnswer.message());
     }
     return answers;
   }
@@ -98,8 +99,7 @@ final class EventSender implements AutoCloseable {
     return true;
   }
 
-  private void noteBroken(Collection<MeterEvent> events, Map<MeterEvent, Stripe.Answer> answers)
-      throws ExportFailedException {
+  private void noteBroken(Collection<MeterEvent> events, Map<MeterEvent, Stripe.Answer> answers) {
     List<String> sent = new ArrayList<>();
     List<String> unsent = new ArrayList<>();
     for (MeterEvent event : events) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.stripe;
 
-import io.weir.cli.console.CommandContext;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ParentCommand;
 
 /** Sends the ledger to billing services. */
 @Command(
@@ -11,13 +9,4 @@ import picocli.CommandLine.ParentCommand;
     mixinStandardHelpOptions = true,
     description = {"Send the rows of the ledger to a billing service.", "Needs WEIR_KAFKA."},
     subcommands = StripeCommand.class)
-public final class ExportCommand {
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandContext weir;
-
-  /** Returns the parent command. */
-  CommandContext weir() {
-    return weir;
-  }
-}
+public final class ExportCommand {}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.stripe;
 
-import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.weir.cli.console.CommandFailedException;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.UsageRow;
 import java.io.IOException;
@@ -39,6 +39,19 @@ final class ExportState implements AutoCloseable {
    */
   static final Duration MEMORY = Duration.ofDays(75);
 
+  private static final Set<String> MEMBERS =
+      Set.of(
+          "stripe_export",
+          "cluster",
+          "since",
+          "topic",
+          "partitions",
+          "begin",
+          "keep",
+          "broken",
+          "end",
+          "unjoined");
+
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final TypeReference<Map<String, Long>> TIMES = new TypeReference<>() {};
   private static final TypeReference<Map<String, RowJudge.Reason>> REASONS =
@@ -48,10 +61,10 @@ final class ExportState implements AutoCloseable {
   private final StateFile file;
 
   /** The positions and rows of all batches. */
-  private final Rows rows = new Rows();
+  private final ExportedRows rows = new ExportedRows();
 
   /** The positions and rows of the current batch. */
-  private Rows changes = new Rows();
+  private ExportedRows changes = new ExportedRows();
 
   /**
    * Time of the first try of each event that Stripe may or may not have. An entry stays while its
@@ -93,48 +106,6 @@ final class ExportState implements AutoCloseable {
 
   private @Nullable Instant since;
 
-  /** Positions and rows, by partition or record id: the member {@code end} of a line. */
-  private static final class Rows {
-    /** The offset after the last one that was read. */
-    @JsonProperty private Map<Integer, Long> next = new HashMap<>();
-
-    /** The end of the last closed window. */
-    @JsonProperty private Map<Integer, Long> closed = new HashMap<>();
-
-    /** The FINAL rows after the newest CLOSE row, with the end of their window. */
-    @JsonProperty private Map<Integer, Map<String, Long>> finals = new HashMap<>();
-
-    /** The ADJUSTMENT rows, with the end of their window. */
-    @JsonProperty private Map<String, Long> adjustments = new HashMap<>();
-
-    /** The rows that were kept and sent later, with the end of their window. */
-    @JsonProperty private Map<String, Long> resent = new HashMap<>();
-
-    /** Events that Stripe may or may not have, with the time of the first try. */
-    @JsonProperty private Map<String, Long> uncertain = new HashMap<>();
-
-    long closedThrough(int partition) {
-      return closed.getOrDefault(partition, Long.MIN_VALUE);
-    }
-
-    Map<String, Long> finals(int partition) {
-      return finals.computeIfAbsent(partition, none -> new HashMap<>());
-    }
-
-    void add(Rows more) {
-      next.putAll(more.next);
-      closed.putAll(more.closed);
-      adjustments.putAll(more.adjustments);
-      resent.putAll(more.resent);
-      more.finals.forEach((partition, ids) -> finals(partition).putAll(ids));
-      more.closed.keySet().forEach(this::forgetClosed);
-    }
-
-    void forgetClosed(int partition) {
-      finals(partition).values().removeIf(end -> end <= closedThrough(partition));
-    }
-  }
-
   private ExportState(StateFile file) {
     this.file = file;
   }
@@ -146,11 +117,10 @@ final class ExportState implements AutoCloseable {
    * @param since rows of windows that start at or after this time are sent; null to use the file's
    *     value
    * @param now the current time
-   * @throws ExportFailedException if the file cannot be read, belongs to another cluster or has
+   * @throws CommandFailedException if the file cannot be read, belongs to another cluster or has
    *     another {@code since}, or is missing while {@code since} is null
    */
-  static ExportState open(StateFile file, String cluster, @Nullable Instant since, Instant now)
-      throws ExportFailedException {
+  static ExportState open(StateFile file, String cluster, @Nullable Instant since, Instant now) {
     ExportState state = new ExportState(file);
     try {
       file.read(state::apply);
@@ -168,10 +138,10 @@ final class ExportState implements AutoCloseable {
     }
   }
 
-  private void require(String cluster, @Nullable Instant since) throws ExportFailedException {
+  private void require(String cluster, @Nullable Instant since) {
     if (this.cluster == null || this.since == null) {
       if (since == null) {
-        throw new ExportFailedException(
+        throw new CommandFailedException(
             "the file "
                 + file
                 + " (--state), which records the sent rows, does not exist. Before the first export, set the"
@@ -183,12 +153,12 @@ final class ExportState implements AutoCloseable {
       return;
     }
     if (!this.cluster.equals(cluster)) {
-      throw new ExportFailedException(
+      throw new CommandFailedException(
           "the offsets in %s (--state) belong to the cluster %s, but WEIR_KAFKA is the cluster %s"
               .formatted(file, this.cluster, cluster));
     }
     if (since != null && !since.equals(this.since)) {
-      throw new ExportFailedException(
+      throw new CommandFailedException(
           "the export in " + file + " (--state) has --since " + this.since + ", not " + since);
     }
   }
@@ -210,13 +180,13 @@ final class ExportState implements AutoCloseable {
    *
    * @param count number of partitions of the topic
    * @return whether the topic was recreated
-   * @throws ExportFailedException if it was recreated with another number of partitions; the state
+   * @throws CommandFailedException if it was recreated with another number of partitions; the state
    *     is unchanged
    */
-  boolean ofTopic(String id, int count) throws ExportFailedException {
+  boolean ofTopic(String id, int count) {
     boolean isRecreated = topicId != null && !topicId.equals(id);
     if (isRecreated && count != partitions) {
-      throw new ExportFailedException(
+      throw new CommandFailedException(
           ("the ledger was recreated with %d partitions instead of %d: exported rows cannot be"
                   + " recognized. Recreate it with the former number of partitions")
               .formatted(count, partitions));
@@ -299,7 +269,7 @@ final class ExportState implements AutoCloseable {
   }
 
   /** Begins a batch: from now on the events of these rows may be sent. */
-  void begin(Collection<String> recordIds, Instant now) throws ExportFailedException {
+  void begin(Collection<String> recordIds, Instant now) {
     Map<String, Long> tried = new HashMap<>();
     recordIds.forEach(id -> tried.put(id, pending.getOrDefault(id, now.toEpochMilli())));
     append(line("begin", tried));
@@ -325,7 +295,7 @@ final class ExportState implements AutoCloseable {
   }
 
   /** Records that rows are about to be kept. */
-  void keep(Map<ExportedRow, RowJudge.Keep> toKeep) throws ExportFailedException {
+  void keep(Map<ExportedRow, RowJudge.Keep> toKeep) {
     if (!toKeep.isEmpty()) {
       Map<String, RowJudge.Reason> reasons = new HashMap<>();
       toKeep.forEach((row, why) -> reasons.put(row.row().recordId(), why.reason()));
@@ -345,9 +315,9 @@ final class ExportState implements AutoCloseable {
   }
 
   /** Ends the batch: its rows are completed. */
-  void commit() throws ExportFailedException {
+  void commit() {
     append(line("end", changes));
-    changes = new Rows();
+    changes = new ExportedRows();
     try {
       if (file.isLarge()) {
         file.replace(snapshot());
@@ -363,11 +333,11 @@ final class ExportState implements AutoCloseable {
    * @param sent ids of the events that Stripe has
    * @param unsent ids of the events that Stripe cannot have because of this batch
    */
-  void broken(Collection<String> sent, Collection<String> unsent) throws ExportFailedException {
+  void broken(Collection<String> sent, Collection<String> unsent) {
     append(line("broken", Map.of("sent", sent, "unsent", unsent)));
   }
 
-  private void append(ObjectNode line) throws ExportFailedException {
+  private void append(ObjectNode line) {
     try {
       file.append(line.toString());
     } catch (IOException failed) {
@@ -377,6 +347,13 @@ final class ExportState implements AutoCloseable {
   }
 
   private void apply(JsonNode line) {
+    line.fieldNames()
+        .forEachRemaining(
+            name -> {
+              if (!MEMBERS.contains(name)) {
+                throw file.unknownMember(name);
+              }
+            });
     if (line.has("cluster")) {
       cluster = line.path("cluster").asText();
       since = Instant.parse(line.path("since").asText());
@@ -411,7 +388,7 @@ final class ExportState implements AutoCloseable {
       }
     }
     if (line.has("end")) {
-      end(JSON.convertValue(line.get("end"), Rows.class));
+      end(JSON.convertValue(line.get("end"), ExportedRows.class));
     }
     if (line.has("unjoined")) {
       unjoined.putAll(JSON.convertValue(line.get("unjoined"), IDS));
@@ -424,7 +401,7 @@ final class ExportState implements AutoCloseable {
     rows.closed.keySet().forEach(partition -> unjoined.put(partition, new HashSet<>()));
   }
 
-  private void end(Rows batch) {
+  private void end(ExportedRows batch) {
     pending.keySet().removeAll(begun);
     sent.removeAll(begun);
     begun.clear();

@@ -4,6 +4,7 @@ package io.weir.cli.stripe;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.cli.console.CommandFailedException;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.wire.LedgerRowCodec;
 import io.weir.topics.wire.MalformedRecordException;
@@ -24,14 +25,14 @@ record ExportedRow(LedgerRow row, JsonNode json, String place) {
    * Reads a row.
    *
    * @throws NoRowException if the record is not a ledger row
-   * @throws ExportFailedException if its version is unknown: skipping it would make the bill wrong
+   * @throws CommandFailedException if its version is unknown: skipping it would make the bill wrong
    */
-  static ExportedRow of(byte[] bytes, String place) throws ExportFailedException, NoRowException {
+  static ExportedRow of(byte[] bytes, String place) throws NoRowException {
     try {
       JsonNode json = JSON.readTree(bytes);
       long version = json.path("schema_version").asLong();
       if (version > LedgerRow.SCHEMA_VERSION_OF_CALENDARS) {
-        throw new ExportFailedException(
+        throw new CommandFailedException(
             place + " is a row of schema_version " + version + ", which is unknown: update weir");
       }
       if (version < LedgerRow.SCHEMA_VERSION) {

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.io.JsonEOFException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.weir.cli.console.CommandFailedException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -60,7 +61,7 @@ final class KeptRows {
   }
 
   /** Writes the added rows. They are on disk when this method returns. */
-  void flush() throws ExportFailedException {
+  void flush() {
     if (lines.isEmpty()) {
       return;
     }
@@ -71,7 +72,7 @@ final class KeptRows {
       channel.position(channel.size());
       StateFile.write(channel, separator + String.join("", lines));
     } catch (IOException failed) {
-      throw new ExportFailedException(file + " (--kept) cannot be written: " + failed, failed);
+      throw new CommandFailedException(file + " (--kept) cannot be written: " + failed, failed);
     }
     lines.clear();
   }
@@ -85,9 +86,9 @@ final class KeptRows {
    * Reads the rows of such a file. Ignores incomplete lines, because the next export of the topic
    * keeps their rows again.
    *
-   * @throws ExportFailedException if it cannot be read, or a line is not a row
+   * @throws CommandFailedException if it cannot be read, or a line is not a row
    */
-  static List<Line> read(Path file) throws ExportFailedException {
+  static List<Line> read(Path file) {
     List<Line> rows = new ArrayList<>();
     try {
       // replaces malformed input, because a line may end within a character
@@ -111,7 +112,7 @@ final class KeptRows {
                 Instant.parse(kept.path("kept_at").asText())));
       }
     } catch (IOException | DateTimeParseException | ExportedRow.NoRowException failed) {
-      throw new ExportFailedException(file + " (--rows) cannot be read: " + failed, failed);
+      throw new CommandFailedException(file + " (--rows) cannot be read: " + failed, failed);
     }
     return rows;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.stripe;
 
+import io.weir.cli.console.CommandFailedException;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.UsageRow;
 import java.nio.file.Path;
@@ -32,28 +33,31 @@ final class RowExporter {
   private final EventSender sender;
   private final RowJudge judge;
   private final Clock clock;
-  private final Results results;
+  private final Path kept;
+  private final boolean acceptsGap;
+  private final ExportReport report;
 
   /**
-   * The outputs of an export.
+   * Creates an exporter.
    *
    * @param kept the file of rows that cannot be sent
-   * @param isDryRun whether nothing is sent and no file changes
    * @param acceptsGap whether a recreated topic may lack rows
    */
-  record Results(
+  RowExporter(
+      ExportState state,
+      EventSender sender,
+      RowJudge judge,
+      Clock clock,
       Path kept,
-      boolean isDryRun,
       boolean acceptsGap,
-      ExportCounts counts,
-      StripeExport.Watcher watcher) {}
-
-  RowExporter(ExportState state, EventSender sender, RowJudge judge, Clock clock, Results results) {
+      ExportReport report) {
     this.state = state;
     this.sender = sender;
     this.judge = judge;
     this.clock = clock;
-    this.results = results;
+    this.kept = kept;
+    this.acceptsGap = acceptsGap;
+    this.report = report;
   }
 
   /** The rows of one batch, and the result of each row. */
@@ -99,8 +103,7 @@ final class RowExporter {
   }
 
   /** Exports the next records of the topic. */
-  void exportRecords(List<ConsumerRecord<@Nullable String, byte @Nullable []>> records)
-      throws ExportFailedException {
+  void exportRecords(List<ConsumerRecord<@Nullable String, byte @Nullable []>> records) {
     Batch batch = new Batch(false);
     for (ConsumerRecord<@Nullable String, byte @Nullable []> record : records) {
       byte[] value = record.value();
@@ -109,8 +112,7 @@ final class RowExporter {
         try {
           add(ExportedRow.of(value, place), batch);
         } catch (ExportedRow.NoRowException notARow) {
-          results.counts().skip();
-          results.watcher().warn(place + " is skipped: " + notARow.getMessage());
+          report.skipped(place, notARow);
         }
       }
       state.read(record.partition(), record.offset() + 1);
@@ -118,7 +120,7 @@ final class RowExporter {
     export(batch);
   }
 
-  private void add(ExportedRow exported, Batch batch) throws ExportFailedException {
+  private void add(ExportedRow exported, Batch batch) {
     if (exported.row() instanceof CloseRow close) {
       requireNoGap(close);
       state.close(close);
@@ -131,10 +133,10 @@ final class RowExporter {
     }
   }
 
-  private void requireNoGap(CloseRow close) throws ExportFailedException {
+  private void requireNoGap(CloseRow close) {
     String gap = state.gapBefore(close);
-    if (gap != null && !results.acceptsGap()) {
-      throw new ExportFailedException(
+    if (gap != null && !acceptsGap) {
+      throw new CommandFailedException(
           ("rows may be missing in partition %d of the recreated ledger: its first CLOSE row is of"
                   + " %s, %s. Recreate the topic again and reset the aggregators, which then write"
                   + " all rows again (docs/operate/recovery.md, \"The ledger topic is lost\"). If"
@@ -192,8 +194,7 @@ final class RowExporter {
    * @param resendsUncertain whether the user has checked that Stripe has none of the rows kept as
    *     UNCERTAIN; otherwise these are kept again
    */
-  void exportKept(List<KeptRows.Line> lines, boolean resendsUncertain)
-      throws ExportFailedException {
+  void exportKept(List<KeptRows.Line> lines, boolean resendsUncertain) {
     Batch batch = new Batch(true);
     for (KeptRows.Line line : lines) {
       if (line.row().row() instanceof UsageRow row) {
@@ -222,33 +223,28 @@ final class RowExporter {
     }
   }
 
-  private void export(Batch batch) throws ExportFailedException {
-    ExportCounts counts = results.counts();
-    batch.sentBefore.forEach(row -> counts.sent(true));
-    if (results.isDryRun()) {
-      for (MeterEvent event : batch.toSend.keySet()) {
-        results.watcher().wouldSend(event.members());
-        counts.sent(false);
-      }
+  private void export(Batch batch) {
+    batch.sentBefore.forEach(row -> report.sent(true));
+    if (report.isDryRun()) {
+      batch.toSend.keySet().forEach(report::wouldSend);
     } else {
       send(batch);
     }
-    KeptRows kept = new KeptRows(results.kept());
-    for (Map.Entry<ExportedRow, RowJudge.Keep> each : batch.toKeep.entrySet()) {
-      RowJudge.Keep why = each.getValue();
-      kept.add(why, each.getKey(), clock.instant());
-      counts.kept(why.reason());
-      results.watcher().kept(why.reason().name(), why.detail(), each.getKey().place());
-    }
-    batch.passed.forEach(counts::passed);
-    if (!results.isDryRun()) {
+    KeptRows rows = new KeptRows(kept);
+    batch.toKeep.forEach(
+        (row, why) -> {
+          rows.add(why, row, clock.instant());
+          report.kept(row.place(), why);
+        });
+    batch.passed.forEach(report::passed);
+    if (!report.isDryRun()) {
       state.keep(batch.toKeep);
-      kept.flush(); // before the state marks these rows as completed
+      rows.flush(); // before the state marks these rows as completed
       state.commit();
     }
   }
 
-  private void send(Batch batch) throws ExportFailedException {
+  private void send(Batch batch) {
     Set<String> triedBefore = new HashSet<>(batch.recordIds());
     triedBefore.removeIf(id -> state.firstTried(id) == null);
     state.begin(batch.recordIds(), clock.instant());
@@ -266,9 +262,9 @@ final class RowExporter {
               batch.row(event), new RowJudge.Keep(RowJudge.Reason.REFUSED, refused.message()));
         }
       } else if (each.getValue() instanceof Stripe.Accepted accepted) {
-        results.counts().sent(accepted.before());
+        report.sent(accepted.before());
         if (accepted.before() && !triedBefore.contains(event.identifier())) {
-          results.counts().foreign();
+          report.foreign();
         }
         if (batch.row(event).row() instanceof UsageRow row) {
           noteSent(row, batch);

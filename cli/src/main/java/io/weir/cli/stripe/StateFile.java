@@ -4,6 +4,8 @@ package io.weir.cli.stripe;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.exc.UnrecognizedPropertyException;
+import io.weir.cli.console.CommandFailedException;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -40,9 +42,9 @@ final class StateFile implements AutoCloseable {
    * Opens and locks the file.
    *
    * @param isReadOnly whether nothing may change: writes are ignored
-   * @throws ExportFailedException if another process uses it, or the folder cannot be written to
+   * @throws CommandFailedException if another process uses it, or the folder cannot be written to
    */
-  StateFile(Path path, boolean isReadOnly) throws ExportFailedException {
+  StateFile(Path path, boolean isReadOnly) {
     this.path = path.toAbsolutePath();
     this.isReadOnly = isReadOnly;
     if (isReadOnly) {
@@ -53,10 +55,10 @@ final class StateFile implements AutoCloseable {
       lock =
           FileChannel.open(sibling(".lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
       if (lock.tryLock() == null) {
-        throw new ExportFailedException("another export uses " + path + " (--state)");
+        throw new CommandFailedException("another export uses " + path + " (--state)");
       }
     } catch (OverlappingFileLockException ours) {
-      throw new ExportFailedException("another export uses " + path + " (--state)", ours);
+      throw new CommandFailedException("another export uses " + path + " (--state)", ours);
     } catch (IOException failed) {
       throw failed(failed);
     }
@@ -66,8 +68,11 @@ final class StateFile implements AutoCloseable {
     return path.resolveSibling(path.getFileName() + suffix);
   }
 
-  /** Passes the lines of the file to a reader; none if there is no file. */
-  void read(Consumer<JsonNode> visitor) throws IOException, ExportFailedException {
+  /**
+   * Passes the lines of the file to a visitor; none if there is no file. An {@link
+   * IllegalArgumentException} of the visitor means that the line is wrong.
+   */
+  void read(Consumer<JsonNode> visitor) throws IOException {
     if (!exists()) {
       return;
     }
@@ -77,10 +82,14 @@ final class StateFile implements AutoCloseable {
         String following = lines.readLine();
         try {
           visitor.accept(JSON.readTree(line));
-        } catch (JsonProcessingException | IllegalArgumentException notALine) {
+        } catch (JsonProcessingException notJson) {
           if (following != null) {
-            throw damaged(notALine);
+            throw damaged(notJson);
           }
+        } catch (IllegalArgumentException wrong) {
+          throw wrong.getCause() instanceof UnrecognizedPropertyException unknown
+              ? unknownMember(unknown.getPropertyName())
+              : damaged(wrong);
         }
         line = following;
       }
@@ -139,8 +148,8 @@ final class StateFile implements AutoCloseable {
   }
 
   /** Returns the exception for a file whose content no export has written. */
-  ExportFailedException damaged(@Nullable Throwable cause) {
-    return new ExportFailedException(
+  CommandFailedException damaged(@Nullable Throwable cause) {
+    return new CommandFailedException(
         path
             + " (--state) is empty or damaged: restore it from a copy. Rows that were sent since the"
             + " copy are sent again. Stripe recognizes a repeated event only for 24 hours: rows that"
@@ -148,9 +157,15 @@ final class StateFile implements AutoCloseable {
         cause);
   }
 
+  /** Returns the exception for a member that this version does not know. */
+  CommandFailedException unknownMember(String name) {
+    return new CommandFailedException(
+        path + " (--state) has the member '" + name + "', which is unknown: update weir");
+  }
+
   /** Returns the exception for a failure of the disk. */
-  ExportFailedException failed(IOException failed) {
-    return new ExportFailedException(path + " (--state) cannot be written: " + failed, failed);
+  CommandFailedException failed(IOException failed) {
+    return new CommandFailedException(path + " (--state) cannot be written: " + failed, failed);
   }
 
   @Override

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.stripe;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.cli.console.Bars;
-import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.StopRequest;
 import io.weir.cli.console.Terminal;
 import io.weir.topics.catalog.TopicAdmin;
@@ -18,14 +16,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParentCommand;
 
 /** Sends the ledger to Stripe as meter events. */
 @Command(
@@ -57,17 +53,9 @@ import picocli.CommandLine.ParentCommand;
       "  mv stripe.state.kept again && weir export stripe --mapping stripe.yml --rows again"
     })
 public final class StripeCommand implements Callable<Integer> {
-  private static final ObjectMapper JSON = new ObjectMapper();
   private static final int HAS_KEPT = 3;
   private static final int MAX_RATE = 1_000;
   private static final int MAX_PARALLEL = 64;
-
-  /** Maximum number of kept rows that are printed to standard error; the file has all of them. */
-  private static final int MAX_NAMED = 20;
-
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private ExportCommand export;
 
   @Mixin private final Terminal terminal = new Terminal();
 
@@ -154,49 +142,51 @@ public final class StripeCommand implements Callable<Integer> {
       description = "the address of Stripe's API (https://api.stripe.com)")
   private URI url = URI.create("https://api.stripe.com");
 
-  private int named;
-
   @Override
-  public Integer call() {
+  public Integer call() throws TopicAdminException {
     requireOptions();
     Path keptFile = kept == null ? state.resolveSibling(state.getFileName() + ".kept") : kept;
     terminal.require(
         rows == null || !rows.toAbsolutePath().equals(keptFile.toAbsolutePath()),
         "--rows must be another file than --kept, to which rows are appended: move it first");
     Mapping names = mapping();
-    StripeExport.Target target =
-        new StripeExport.Target(url, dryRun ? "" : key(), parallel, rate, retryFor);
-    KafkaConnection kafka = export.weir().kafka();
-    StripeExport.Settings settings =
-        new StripeExport.Settings(
-            kafka,
-            ofCluster(kafka, TopicAdmin::clusterId),
-            ofCluster(kafka, admin -> admin.topicId(Topics.LEDGER)),
-            state,
-            keptFile,
-            since,
-            follow,
-            dryRun,
-            acceptGap,
-            target);
+    StripeApi stripe = new StripeApi(url, dryRun ? "" : key(), retryFor, rate);
+    StripeExport.Settings settings = settings(keptFile, names);
+    ExportReport report = new ExportReport(dryRun, terminal.out()::println, terminal::warn);
     try (ProgressBar bar = Bars.named("export").build();
         StopRequest stop = StopRequest.watch()) {
-      StripeExport running = new StripeExport(settings, names, new Shown(bar));
+      StripeExport running =
+          new StripeExport(
+              settings, stripe, report, (what, done, total) -> Bars.show(bar, what, done, total));
       try {
         if (rows == null) {
-          running.exportTopic(stop::isRequested);
+          running.exportTopic(follow, stop::isRequested);
         } else {
           running.exportKept(rows, resendUncertain);
         }
       } finally {
-        print(running.counts().shown(dryRun) + (running.counts().kept() > 0 ? in(keptFile) : ""));
-        if (!running.counts().warning().isEmpty()) {
-          terminal.warn(running.counts().warning());
+        terminal.out().println(report.summary() + (report.kept() > 0 ? in(keptFile) : ""));
+        if (!report.warning().isEmpty()) {
+          terminal.warn(report.warning());
         }
       }
-      return running.counts().kept() + running.counts().skipped() > 0 ? HAS_KEPT : 0;
-    } catch (ExportFailedException failed) {
-      throw new CommandFailedException(String.valueOf(failed.getMessage()), failed);
+      return report.kept() + report.skipped() > 0 ? HAS_KEPT : 0;
+    }
+  }
+
+  private StripeExport.Settings settings(Path keptFile, Mapping names) throws TopicAdminException {
+    KafkaConnection kafka = terminal.weir().kafka();
+    try (TopicAdmin admin = TopicAdmin.connect(kafka)) {
+      return new StripeExport.Settings(
+          kafka,
+          admin.clusterId(),
+          admin.topicId(Topics.LEDGER),
+          state,
+          keptFile,
+          names,
+          since,
+          acceptGap,
+          parallel);
     }
   }
 
@@ -226,8 +216,8 @@ public final class StripeCommand implements Callable<Integer> {
    * Returns the secret key from WEIR_STRIPE_KEY, or from the file that WEIR_STRIPE_KEY_FILE names.
    */
   private String key() {
-    String key = export.weir().setting("WEIR_STRIPE_KEY", "");
-    String file = export.weir().setting("WEIR_STRIPE_KEY_FILE", "");
+    String key = terminal.weir().setting("WEIR_STRIPE_KEY", "");
+    String file = terminal.weir().setting("WEIR_STRIPE_KEY_FILE", "");
     if (key.isEmpty() == file.isEmpty()) {
       throw new InvalidSettingException(
           key.isEmpty()
@@ -251,18 +241,6 @@ public final class StripeCommand implements Callable<Integer> {
     return key;
   }
 
-  private interface Query {
-    String of(TopicAdmin admin) throws TopicAdminException;
-  }
-
-  private static String ofCluster(KafkaConnection kafka, Query query) {
-    try (TopicAdmin admin = TopicAdmin.connect(kafka)) {
-      return query.of(admin);
-    } catch (TopicAdminException failed) {
-      throw new CommandFailedException(String.valueOf(failed.getMessage()), failed);
-    }
-  }
-
   private Mapping mapping() {
     try {
       return Mapping.parse(Files.readString(mapping));
@@ -271,43 +249,5 @@ public final class StripeCommand implements Callable<Integer> {
     } catch (Mapping.WrongMappingException wrong) {
       throw terminal.wrong("--mapping " + mapping + ": " + wrong.getMessage());
     }
-  }
-
-  /** Prints what the export reports: events of a dry run, kept rows and progress. */
-  private final class Shown implements StripeExport.Watcher {
-    private final ProgressBar bar;
-
-    Shown(ProgressBar bar) {
-      this.bar = bar;
-    }
-
-    @Override
-    public void wouldSend(Map<String, String> event) {
-      print(JSON.valueToTree(event).toString());
-    }
-
-    @Override
-    public void kept(String reason, String detail, String place) {
-      named++;
-      if (named <= MAX_NAMED) {
-        terminal.warn(place + ": " + reason + ": " + detail);
-      } else if (named == MAX_NAMED + 1) {
-        terminal.warn("further rows that cannot be sent are not printed");
-      }
-    }
-
-    @Override
-    public void warn(String warning) {
-      terminal.warn(warning);
-    }
-
-    @Override
-    public void progress(long rowsDone, long rowsInAll) {
-      Bars.show(bar, "rows", rowsDone, rowsInAll);
-    }
-  }
-
-  private void print(String line) {
-    terminal.out().println(line);
   }
 }

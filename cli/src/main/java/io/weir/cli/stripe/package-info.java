@@ -2,7 +2,8 @@
 /**
  * Sends the ledger to Stripe as meter events, each once. {@code Mapping} and {@code RowJudge}
  * decide whether a row is sent, {@code StripeApi} sends it, and {@code ExportState} and {@code
- * KeptRows} record the results on disk. May depend on the topics and on {@code records}.
+ * KeptRows} record the results on disk. May depend on the topics, on {@code console} and on {@code
+ * records}.
  */
 @NullMarked
 package io.weir.cli.stripe;

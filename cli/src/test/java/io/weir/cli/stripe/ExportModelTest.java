@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.cli.console.CommandFailedException;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.wire.LedgerRowCodec;
@@ -194,9 +195,9 @@ final class ExportModelTest {
   @Test
   void topicThatWasMadeAnew_isAnError() throws Exception {
     StripeExport.requireSameTopic(Map.of(0, 5L), Map.of(0, 5L, 1, 0L));
-    ExportFailedException failed =
+    CommandFailedException failed =
         assertThrows(
-            ExportFailedException.class,
+            CommandFailedException.class,
             () -> StripeExport.requireSameTopic(Map.of(0, 5L), Map.of(0, 4L)));
     assertTrue(String.valueOf(failed.getMessage()).contains("recreated"), failed::toString);
   }
@@ -211,24 +212,24 @@ final class ExportModelTest {
       records.add(new ConsumerRecord<>("ledger", 0, records.size(), null, bytes));
     }
     records.add(new ConsumerRecord<>("ledger", 0, 5, null, LedgerRowCodec.encode(topic.get(0))));
-    ExportCounts counts = new ExportCounts();
+    ExportReport report = silentReport();
     try (StateFile file = new StateFile(folder.resolve("state"), false);
         ExportState state = ExportState.open(file, "c", BEGIN, clock.now);
         EventSender sender = new EventSender(this::takeWell, state, 1)) {
-      exporter(state, sender, counts).exportRecords(records);
+      exporter(state, sender, report).exportRecords(records);
       assertEquals(Map.of(0, 6L), state.next());
     }
 
     assertEquals(exportable, billed);
-    assertEquals(5, counts.skipped());
-    assertTrue(counts.shown(false).contains("skipped 5 records"), counts.shown(false));
+    assertEquals(5, report.skipped());
+    assertTrue(report.summary().contains("skipped 5 records"), report.summary());
   }
 
   /** A row of an unknown version is not skipped, since it would be missing in the bill. */
   @Test
   void rowOfALaterVersion_stopsTheExport() {
     byte[] later = "{\"schema_version\":3}".getBytes(StandardCharsets.UTF_8);
-    assertThrows(ExportFailedException.class, () -> ExportedRow.of(later, "ledger-0@7"));
+    assertThrows(CommandFailedException.class, () -> ExportedRow.of(later, "ledger-0@7"));
   }
 
   /** Regression: rows below the last offset of the previous topic were skipped. */
@@ -271,7 +272,7 @@ final class ExportModelTest {
       for (int partitions : List.of(1, 3)) {
         try (StateFile file = new StateFile(path, false);
             ExportState state = ExportState.open(file, "c", BEGIN, clock.now)) {
-          assertThrows(ExportFailedException.class, () -> state.ofTopic("second", partitions));
+          assertThrows(CommandFailedException.class, () -> state.ofTopic("second", partitions));
           assertEquals(Map.of(1, 40L), state.next());
         }
       }
@@ -291,8 +292,8 @@ final class ExportModelTest {
     topic.add(LedgerOfCalls.close(next.plus(LedgerOfCalls.WINDOW.multipliedBy(2))));
 
     for (int start = 0; start < 2; start++) {
-      ExportFailedException refused =
-          assertThrows(ExportFailedException.class, () -> exportTopic("second"));
+      CommandFailedException refused =
+          assertThrows(CommandFailedException.class, () -> exportTopic("second"));
       assertTrue(String.valueOf(refused.getMessage()).contains("rows may be missing"));
     }
     assertEquals(1, billed.size());
@@ -316,8 +317,8 @@ final class ExportModelTest {
     topic.add(close);
 
     for (int start = 0; start < 2; start++) {
-      ExportFailedException refused =
-          assertThrows(ExportFailedException.class, () -> exportTopic("second"));
+      CommandFailedException refused =
+          assertThrows(CommandFailedException.class, () -> exportTopic("second"));
       assertTrue(String.valueOf(refused.getMessage()).contains("but 1 exported rows"));
     }
     topic.clear();
@@ -336,10 +337,28 @@ final class ExportModelTest {
   void stateFileWithoutItsFirstLine_isRefused(String text) throws Exception {
     Path path = folder.resolve("state");
     Files.writeString(path, text);
-    ExportFailedException refused =
-        assertThrows(ExportFailedException.class, () -> exportTopic("first"));
+    CommandFailedException refused =
+        assertThrows(CommandFailedException.class, () -> exportTopic("first"));
     assertTrue(String.valueOf(refused.getMessage()).contains("restore it from a copy"));
     assertEquals(text, Files.readString(path));
+  }
+
+  /** Regression: in the last line such a member was ignored, and its rows were sent again. */
+  @ParameterizedTest
+  @ValueSource(strings = {"{\"end\":{\"next\":{\"0\":1},\"refunds\":[]}}", "{\"refunds\":{}}"})
+  void stateFileWithAnUnknownMember_isRefused_alsoInTheLastLine(String line) throws Exception {
+    exportTopic("first");
+    Path path = folder.resolve("state");
+    String before = Files.readString(path);
+    for (String end : List.of("", "\n", "\n{\"begin\":{}}\n")) {
+      Files.writeString(path, before + line + end);
+      CommandFailedException refused =
+          assertThrows(CommandFailedException.class, () -> exportTopic("first"));
+      assertTrue(
+          String.valueOf(refused.getMessage()).contains("has the member 'refunds'"),
+          refused::toString);
+      assertEquals(before + line + end, Files.readString(path));
+    }
   }
 
   @Test
@@ -419,7 +438,7 @@ final class ExportModelTest {
     return LedgerOfCalls.row("client0", "GET /", start, 7).recordId();
   }
 
-  private void exportTopic(String id) throws ExportFailedException {
+  private void exportTopic(String id) {
     try (StateFile file = new StateFile(folder.resolve("state"), false);
         ExportState state = ExportState.open(file, "c", BEGIN, clock.now);
         EventSender sender = new EventSender(this::takeWell, state, 1)) {
@@ -434,16 +453,16 @@ final class ExportModelTest {
   @Test
   void eventThatStripeHadThoughItWasNeverTried_isWarnedOf() throws Exception {
     add(LedgerOfCalls.row("client0", "GET /", BEGIN, 7));
-    ExportCounts counts = new ExportCounts();
+    ExportReport report = silentReport();
     try (StateFile file = new StateFile(folder.resolve("state"), false);
         ExportState state = ExportState.open(file, "c", BEGIN, clock.now);
         EventSender sender = new EventSender(event -> new Stripe.Accepted(true), state, 1)) {
-      exporter(state, sender, counts).exportRecords(records(0, 1));
+      exporter(state, sender, report).exportRecords(records(0, 1));
     }
-    assertTrue(counts.warning().startsWith("WARNING: 1 event "), counts::warning);
+    assertTrue(report.warning().startsWith("WARNING: 1 event "), report::warning);
   }
 
-  private void sendKept(boolean resendsUncertain) throws IOException, ExportFailedException {
+  private void sendKept(boolean resendsUncertain) throws IOException {
     Path again = folder.resolve("again");
     if (Files.exists(folder.resolve("kept"))) {
       Files.move(folder.resolve("kept"), again, StandardCopyOption.REPLACE_EXISTING);
@@ -513,7 +532,7 @@ final class ExportModelTest {
         }
       }
       return true;
-    } catch (ExportFailedException failed) {
+    } catch (CommandFailedException failed) {
       return false;
     } catch (IllegalStateException killed) {
       assertTrue(String.valueOf(killed.getCause()).contains("Killed"), killed::toString);
@@ -521,18 +540,23 @@ final class ExportModelTest {
     }
   }
 
-  private RowExporter exporter(ExportState state, EventSender sender) throws ExportFailedException {
-    return exporter(state, sender, new ExportCounts());
+  private RowExporter exporter(ExportState state, EventSender sender) {
+    return exporter(state, sender, silentReport());
   }
 
-  private RowExporter exporter(ExportState state, EventSender sender, ExportCounts counts)
-      throws ExportFailedException {
+  private RowExporter exporter(ExportState state, EventSender sender, ExportReport report) {
     return new RowExporter(
         state,
         sender,
         new RowJudge(mapping(), BEGIN),
         clock,
-        new RowExporter.Results(folder.resolve("kept"), false, acceptsGap, counts, new Silent()));
+        folder.resolve("kept"),
+        acceptsGap,
+        report);
+  }
+
+  private static ExportReport silentReport() {
+    return new ExportReport(false, line -> {}, warning -> {});
   }
 
   private static int next(ExportState state) {
@@ -555,25 +579,11 @@ final class ExportModelTest {
     Files.writeString(path, text.substring(0, line + random.nextInt(text.length() - line)));
   }
 
-  private Mapping mapping() throws ExportFailedException {
+  private Mapping mapping() {
     try {
       return Mapping.parse(mapping);
     } catch (Mapping.WrongMappingException wrong) {
-      throw new ExportFailedException("wrong", wrong);
+      throw new CommandFailedException("wrong", wrong);
     }
-  }
-
-  private static final class Silent implements StripeExport.Watcher {
-    @Override
-    public void wouldSend(Map<String, String> event) {}
-
-    @Override
-    public void kept(String reason, String detail, String place) {}
-
-    @Override
-    public void warn(String warning) {}
-
-    @Override
-    public void progress(long rowsDone, long rowsInAll) {}
   }
 }

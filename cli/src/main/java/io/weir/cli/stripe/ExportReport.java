@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.stripe;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
-/** Counts of rows by result. Not thread-safe. */
-final class ExportCounts {
+/** Counts rows by result, and prints those that need attention. Not thread-safe. */
+final class ExportReport {
+  /** Maximum number of kept rows that are printed; the file has all of them. */
+  private static final int MAX_PRINTED = 20;
+
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final boolean isDryRun;
+  private final Consumer<String> output;
+  private final Consumer<String> warnings;
   private long sent;
   private long hadBefore;
   private long foreign;
@@ -15,8 +25,27 @@ final class ExportCounts {
   private final Map<RowJudge.Reason, Long> kept = new EnumMap<>(RowJudge.Reason.class);
   private final Map<RowJudge.Why, Long> passed = new EnumMap<>(RowJudge.Why.class);
 
-  /** Creates counts of zero. */
-  ExportCounts() {}
+  /**
+   * Creates a report without rows.
+   *
+   * @param isDryRun whether nothing is sent and no file changes
+   * @param output receives the events of a dry run, one line each
+   * @param warnings receives the rows that cannot be sent, one line each
+   */
+  ExportReport(boolean isDryRun, Consumer<String> output, Consumer<String> warnings) {
+    this.isDryRun = isDryRun;
+    this.output = output;
+    this.warnings = warnings;
+  }
+
+  boolean isDryRun() {
+    return isDryRun;
+  }
+
+  void wouldSend(MeterEvent event) {
+    output.accept(JSON.valueToTree(event.members()).toString());
+    sent(false);
+  }
 
   void sent(boolean before) {
     sent++;
@@ -28,36 +57,40 @@ final class ExportCounts {
     foreign++;
   }
 
-  /** Counts a record that is not a row. */
-  void skip() {
+  void skipped(String place, ExportedRow.NoRowException notARow) {
     skipped++;
+    warn(place + " is skipped: " + notARow.getMessage());
   }
 
-  void kept(RowJudge.Reason reason) {
-    kept.merge(reason, 1L, Long::sum);
+  void kept(String place, RowJudge.Keep why) {
+    kept.merge(why.reason(), 1L, Long::sum);
+    if (kept() <= MAX_PRINTED) {
+      warn(place + ": " + why.reason() + ": " + why.detail());
+    } else if (kept() == MAX_PRINTED + 1) {
+      warn("further rows that cannot be sent are not printed");
+    }
+  }
+
+  void warn(String warning) {
+    warnings.accept(warning);
   }
 
   void passed(RowJudge.Why why) {
     passed.merge(why, 1L, Long::sum);
   }
 
-  /** Returns the number of events that Stripe has. */
-  public long sent() {
-    return sent;
-  }
-
   /** Returns the number of rows that were kept. */
-  public long kept() {
+  long kept() {
     return kept.values().stream().mapToLong(Long::longValue).sum();
   }
 
   /** Returns the number of skipped records, which are not rows. */
-  public long skipped() {
+  long skipped() {
     return skipped;
   }
 
   /** Returns a warning that requires action, in one line; empty if there is none. */
-  public String warning() {
+  String warning() {
     if (foreign == 0) {
       return "";
     }
@@ -69,7 +102,7 @@ final class ExportCounts {
   }
 
   /** Returns a summary in one line. */
-  public String shown(boolean isDryRun) {
+  String summary() {
     StringBuilder text = new StringBuilder(isDryRun ? "would send " : "sent ");
     text.append(number(sent, "event"));
     if (hadBefore > 0) {
