@@ -12,6 +12,7 @@ import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
+import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -21,10 +22,13 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Applies policies to traffic: counts the calls of each client that they would have denied. Not
- * thread-safe.
+ * Applies policies to traffic: counts the calls of each client that they would have denied, and
+ * prints the counts. Not thread-safe.
  */
 final class PolicyTrial implements AutoCloseable {
+  /** Maximum number of clients that are printed. */
+  private static final int SHOWN_CLIENTS = 20;
+
   private static final long MICROS_PER_MILLI = 1_000;
   private static final long MICROS_PER_SECOND = 1_000_000;
 
@@ -45,40 +49,50 @@ final class PolicyTrial implements AutoCloseable {
    *
    * @param policies the policies to apply
    */
-  public PolicyTrial(PolicySet policies) {
+  PolicyTrial(PolicySet policies) {
     this.matcher = PolicyMatcher.of(policies);
     this.policies = policies.policies();
     policies.policies().forEach(policy -> denialsByPolicy.put(policy.name(), 0L));
   }
 
+  /** The counts of one client. */
   private static final class Client {
+    private final String name;
     private long calls;
     private long denied;
     private long firstDeniedMicros;
     private final Map<String, Long> byPolicy = new TreeMap<>();
+
+    Client(String name) {
+      this.name = name;
+    }
+
+    long denied() {
+      return denied;
+    }
+
+    Instant firstDenied() {
+      return Instant.ofEpochSecond(firstDeniedMicros / MICROS_PER_SECOND);
+    }
+
+    /** Returns the policy that would have denied most calls. */
+    String denyingPolicy() {
+      return byPolicy.entrySet().stream()
+          .max(Map.Entry.comparingByValue())
+          .map(Map.Entry::getKey)
+          .orElse("");
+    }
   }
 
-  /**
-   * The result for one client. Immutable.
-   *
-   * @param client the client's name
-   * @param calls number of calls that it made
-   * @param denied number of calls that would have been denied
-   * @param firstDenied time of the first of these calls
-   * @param policy the policy that would have denied most of them
-   */
-  public record Limited(
-      String client, long calls, long denied, Instant firstDenied, String policy) {}
-
   /** Decides the next call. Calls must come in order of time. */
-  public void decide(SimulatedCall call) {
+  void decide(SimulatedCall call) {
     nowMicros = call.atMicros();
     isAddressKnown |= call.ip() != null;
     MatchedPolicies matched =
         matcher.match(
             new CallFacts(call.client(), call.endpoint(), call.meter(), call.ip(), Map.of()),
             nowMicros / MICROS_PER_MILLI);
-    Client client = clients.computeIfAbsent(call.client(), name -> new Client());
+    Client client = clients.computeIfAbsent(call.client(), Client::new);
     client.calls++;
     calls++;
     if (matched.isEmpty()) {
@@ -118,18 +132,8 @@ final class PolicyTrial implements AutoCloseable {
     denialsByPolicy.merge(policy, 1L, Long::sum);
   }
 
-  /** Returns the number of calls. */
-  public long calls() {
-    return calls;
-  }
-
-  /** Returns the number of calls that would have been denied. */
-  public long denied() {
-    return denied;
-  }
-
   /** Returns the reasons why some policies cannot deny calls of this traffic, by policy name. */
-  public Map<String, String> withoutSay() {
+  private Map<String, String> withoutSay() {
     Map<String, String> why = new TreeMap<>();
     for (Policy policy : policies) {
       boolean needsAddress = policy.key().contains(KeyPart.IP) || !policy.match().ip().isEmpty();
@@ -148,43 +152,62 @@ final class PolicyTrial implements AutoCloseable {
     return why;
   }
 
-  /** Returns the total cost of the calls that would have been denied. */
-  public long deniedCost() {
-    return deniedCost;
+  /**
+   * Prints the results.
+   *
+   * @param decided the decided calls, at least one, in order of time
+   */
+  void print(List<SimulatedCall> decided, PrintWriter out) {
+    List<Client> limited =
+        clients.values().stream()
+            .filter(client -> client.denied > 0)
+            .sorted(
+                Comparator.comparingLong(Client::denied)
+                    .reversed()
+                    .thenComparing(client -> client.name))
+            .toList();
+    out.printf(
+        "%s of %s from %s to %s%n",
+        count(calls, "call", "calls"),
+        count(clients.size(), "client", "clients"),
+        Instant.ofEpochSecond(decided.get(0).atMicros() / MICROS_PER_SECOND),
+        Instant.ofEpochSecond(decided.get(decided.size() - 1).atMicros() / MICROS_PER_SECOND));
+    out.printf(
+        "%s (%.1f %%) of %s would have been denied, at a cost of %,d%n",
+        count(denied, "call", "calls"),
+        100.0 * denied / calls,
+        count(limited.size(), "client", "clients"),
+        deniedCost);
+    if (unmatched > 0) {
+      out.printf(
+          "%s no policy%n",
+          unmatched == 1 ? "1 call matches" : String.format("%,d calls match", unmatched));
+    }
+    out.printf("%n%-30s %12s%n", "policy", "denied");
+    denialsByPolicy.forEach((policy, calls) -> out.printf("%-30s %,12d%n", policy, calls));
+    withoutSay().forEach((policy, why) -> out.printf("'%s' %s%n", policy, why));
+    if (!limited.isEmpty()) {
+      out.printf(
+          "%n%-30s %12s %12s   %-20s   %s%n", "client", "calls", "denied", "first", "mostly by");
+      limited.stream()
+          .limit(SHOWN_CLIENTS)
+          .forEach(
+              client ->
+                  out.printf(
+                      "%-30s %,12d %,12d   %-20s   %s%n",
+                      client.name,
+                      client.calls,
+                      client.denied,
+                      client.firstDenied(),
+                      client.denyingPolicy()));
+      if (limited.size() > SHOWN_CLIENTS) {
+        out.printf("and %,d more clients%n", limited.size() - SHOWN_CLIENTS);
+      }
+    }
   }
 
-  /** Returns the number of calls that match no policy. */
-  public long unmatched() {
-    return unmatched;
-  }
-
-  /** Returns the number of clients. */
-  public int clientCount() {
-    return clients.size();
-  }
-
-  /** Returns the number of calls that each policy would have denied, by policy name. */
-  public Map<String, Long> denialsByPolicy() {
-    return denialsByPolicy;
-  }
-
-  /** Returns the clients that would have been limited, ordered by the number of denied calls. */
-  public List<Limited> limited() {
-    return clients.entrySet().stream()
-        .filter(entry -> entry.getValue().denied > 0)
-        .map(entry -> limited(entry.getKey(), entry.getValue()))
-        .sorted(Comparator.comparingLong(Limited::denied).reversed().thenComparing(Limited::client))
-        .toList();
-  }
-
-  private static Limited limited(String name, Client client) {
-    String most =
-        client.byPolicy.entrySet().stream()
-            .max(Map.Entry.comparingByValue())
-            .map(Map.Entry::getKey)
-            .orElse("");
-    Instant first = Instant.ofEpochSecond(client.firstDeniedMicros / MICROS_PER_SECOND);
-    return new Limited(name, client.calls, client.denied, first, most);
+  private static String count(long number, String singular, String plural) {
+    return String.format("%,d %s", number, number == 1 ? singular : plural);
   }
 
   @Override

@@ -296,7 +296,7 @@ public final class SimulateCommand implements Callable<Integer> {
           bar.step();
         }
       }
-      TrialTable.print(trial, calls, terminal.out());
+      trial.print(calls, terminal.out());
     }
     return 0;
   }
