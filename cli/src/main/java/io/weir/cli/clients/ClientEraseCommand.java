@@ -51,7 +51,7 @@ import picocli.CommandLine.Parameters;
     },
     footerHeading = "%nExamples:%n",
     footer = {"  weir clients erase acme --dry-run", "  weir clients erase acme --yes"})
-public final class ClientEraseCommand implements Callable<Integer> {
+final class ClientEraseCommand implements Callable<Integer> {
   private static final int IS_LEFT = 3;
 
   @Mixin private final Terminal terminal = new Terminal();

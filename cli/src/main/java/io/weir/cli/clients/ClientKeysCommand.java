@@ -33,7 +33,7 @@ import picocli.CommandLine.Parameters;
     description =
         "Create, list and revoke the API keys of a client. A call may send an API key instead of the"
             + " client's name.")
-public final class ClientKeysCommand {
+final class ClientKeysCommand {
   private static final int SHOWN_DIGITS = 12;
 
   @Mixin private final Terminal terminal = new Terminal();

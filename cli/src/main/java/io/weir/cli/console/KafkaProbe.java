@@ -20,7 +20,7 @@ import org.apache.kafka.common.errors.TimeoutException;
  * Checks that Kafka responds before a command waits for it. Kafka's clients retry a wrong address
  * until the request times out, after 30 s or more.
  */
-public final class KafkaProbe {
+final class KafkaProbe {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
 
   /**

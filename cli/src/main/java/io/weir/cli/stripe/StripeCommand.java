@@ -52,7 +52,7 @@ import picocli.CommandLine.Option;
       "  weir export stripe --mapping stripe.yml --follow",
       "  mv stripe.state.kept again && weir export stripe --mapping stripe.yml --rows again"
     })
-public final class StripeCommand implements Callable<Integer> {
+final class StripeCommand implements Callable<Integer> {
   private static final int HAS_KEPT = 3;
   private static final int MAX_RATE = 1_000;
   private static final int MAX_PARALLEL = 64;
