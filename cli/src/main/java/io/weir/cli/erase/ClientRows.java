@@ -94,13 +94,9 @@ final class ClientRows {
       }
       unreadable.put(
           key,
-          record.topic()
-              + "-"
-              + record.partition()
-              + "-"
-              + record.offset()
-              + ": "
-              + notOurs.getMessage());
+          "%s-%d-%d: %s"
+              .formatted(
+                  record.topic(), record.partition(), record.offset(), notOurs.getMessage()));
     } catch (MalformedRecordException foreignKey) {
       return; // keys of other kinds are ignored
     }

@@ -42,14 +42,8 @@ public record Billed(
   }
 
   private static String text(String name, String zone, long start, long end) {
-    return name
-        + " ("
-        + Instant.ofEpochMilli(start)
-        + " to "
-        + Instant.ofEpochMilli(end)
-        + ", "
-        + zone
-        + ")";
+    return "%s (%s to %s, %s)"
+        .formatted(name, Instant.ofEpochMilli(start), Instant.ofEpochMilli(end), zone);
   }
 
   /** Returns a description of a period; null if no row or line has one. */

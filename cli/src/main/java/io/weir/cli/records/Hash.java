@@ -27,12 +27,7 @@ public final class Hash {
 
   /** Returns the hash of a text. */
   public long of(String text) {
-    long hash = seed ^ text.length();
-    for (int i = 0; i < text.length(); i++) {
-      hash = (hash ^ text.charAt(i)) * FIRST;
-      hash ^= hash >>> 32;
-    }
-    return mixed(hash);
+    return of(text.toCharArray(), 0, text.length());
   }
 
   /** Returns a hash of two hashes; their order matters. */

@@ -432,14 +432,14 @@ final class BucketReplay {
   private void find(long[] row, String what, String again) {
     Rate rate = rates.of(Row.limitNumber(row));
     String recorded =
-        (Row.isDenial(row) ? "denied, cost " : "allowed, cost ")
-            + row[Row.COST]
-            + ", charged "
-            + row[Row.CHARGED]
-            + (row[Row.VERSION] > 0 ? ", version " + row[Row.VERSION] : "")
-            + (rate.refills() ? ", full at " + time(row[Row.FULL_AT]) : "")
-            + " of "
-            + rate;
+        "%s, cost %d, charged %d%s%s of %s"
+            .formatted(
+                Row.isDenial(row) ? "denied" : "allowed",
+                row[Row.COST],
+                row[Row.CHARGED],
+                row[Row.VERSION] > 0 ? ", version " + row[Row.VERSION] : "",
+                rate.refills() ? ", full at " + time(row[Row.FULL_AT]) : "",
+                rate);
     tally.unexplained(
         new Finding(row[Row.PLACE], Row.epochMillis(row), row[Row.BUCKET], what, recorded, again));
   }

@@ -52,12 +52,12 @@ final class EventSender implements AutoCloseable {
           .add(event);
     }
     AtomicReference<Stripe.@Nullable NoAnswer> trouble = new AtomicReference<>();
-    List<Callable<Boolean>> tasks = new ArrayList<>();
+    List<Callable<Object>> tasks = new ArrayList<>();
     for (List<MeterEvent> lane : byLane.values()) {
-      tasks.add(() -> sendInOrder(lane, answers, trouble));
+      tasks.add(Executors.callable(() -> sendInOrder(lane, answers, trouble)));
     }
     try {
-      for (Future<Boolean> done : lanes.invokeAll(tasks)) {
+      for (Future<Object> done : lanes.invokeAll(tasks)) {
         done.get();
       }
     } catch (ExecutionException broken) {
@@ -74,14 +74,14 @@ final class EventSender implements AutoCloseable {
     return answers;
   }
 
-  /** Returns whether Stripe answered for all events of a lane. */
-  private boolean sendInOrder(
+  /** Sends the events of a lane, until Stripe does not answer for an event of any lane. */
+  private void sendInOrder(
       List<MeterEvent> lane,
       Map<MeterEvent, Stripe.Answer> answers,
       AtomicReference<Stripe.@Nullable NoAnswer> trouble) {
     for (MeterEvent event : lane) {
       if (trouble.get() != null) {
-        return false;
+        return;
       }
       Stripe.Answer answer;
       try {
@@ -93,10 +93,8 @@ final class EventSender implements AutoCloseable {
       answers.put(event, answer);
       if (answer instanceof Stripe.NoAnswer none) {
         trouble.compareAndSet(null, none);
-        return false;
       }
     }
-    return true;
   }
 
   private void noteBroken(Collection<MeterEvent> events, Map<MeterEvent, Stripe.Answer> answers) {

@@ -4,7 +4,6 @@ package io.weir.cli.topics;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.cli.records.TopicReader;
-import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.wire.LedgerRowCodec;
 import io.weir.topics.wire.MalformedRecordException;
@@ -59,14 +58,9 @@ final class LedgerLines implements TopicReader.Visitor {
     } catch (MalformedRecordException | IOException notARow) {
       hasSkipped = true;
       err.println(
-          "weir: skipped the record at offset "
-              + record.offset()
-              + " of partition "
-              + record.partition()
-              + " of "
-              + Topics.LEDGER.name()
-              + ", which is not a ledger row: "
-              + notARow.getMessage());
+          "weir: skipped the record at offset %d of partition %d of %s, which is not a ledger row: %s"
+              .formatted(
+                  record.offset(), record.partition(), record.topic(), notARow.getMessage()));
       err.flush();
     }
   }

@@ -58,12 +58,7 @@ record Slot(String client, String meter, String endpoint, long startEpochMillis,
   /** Returns the window's start, client, meter and endpoint. */
   @Override
   public String toString() {
-    return Instant.ofEpochMilli(startEpochMillis)
-        + " "
-        + client
-        + " "
-        + meter
-        + " "
-        + (isOthers() ? "(others)" : endpoint);
+    Instant start = Instant.ofEpochMilli(startEpochMillis);
+    return String.join(" ", start.toString(), client, meter, isOthers() ? "(others)" : endpoint);
   }
 }
