@@ -98,33 +98,17 @@ public record HttpSettings(
    * @throws IllegalArgumentException if one is out of range
    */
   public HttpSettings {
-    if (maxCallsUnderWay < 1 || maxCallsUnderWay > MAX_CALLS_UNDER_WAY) {
+    requireRange("maxCallsUnderWay", maxCallsUnderWay, 1, MAX_CALLS_UNDER_WAY);
+    requireRange("queueDelayTarget", queueDelayTarget, Duration.ZERO, MAX_QUEUE_DELAY_TARGET);
+    requireRange("maxConnections", maxConnections, 1, MAX_CONNECTIONS);
+    requireRange("keepAlive", keepAlive, MIN_KEEP_ALIVE, MAX_KEEP_ALIVE);
+    requireRange("maxUnreadBytes", maxUnreadBytes, 0L, MAX_UNREAD_BYTES);
+  }
+
+  private static <T extends Comparable<T>> void requireRange(String name, T value, T min, T max) {
+    if (value.compareTo(min) < 0 || value.compareTo(max) > 0) {
       throw new IllegalArgumentException(
-          "maxCallsUnderWay must be 1 to " + MAX_CALLS_UNDER_WAY + ", but is " + maxCallsUnderWay);
-    }
-    if (queueDelayTarget.isNegative() || queueDelayTarget.compareTo(MAX_QUEUE_DELAY_TARGET) > 0) {
-      throw new IllegalArgumentException(
-          "queueDelayTarget must be 0 to "
-              + MAX_QUEUE_DELAY_TARGET
-              + ", but is "
-              + queueDelayTarget);
-    }
-    if (maxConnections < 1 || maxConnections > MAX_CONNECTIONS) {
-      throw new IllegalArgumentException(
-          "maxConnections must be 1 to " + MAX_CONNECTIONS + ", but is " + maxConnections);
-    }
-    if (keepAlive.compareTo(MIN_KEEP_ALIVE) < 0 || keepAlive.compareTo(MAX_KEEP_ALIVE) > 0) {
-      throw new IllegalArgumentException(
-          "keepAlive must be "
-              + MIN_KEEP_ALIVE
-              + " to "
-              + MAX_KEEP_ALIVE
-              + ", but is "
-              + keepAlive);
-    }
-    if (maxUnreadBytes < 0 || maxUnreadBytes > MAX_UNREAD_BYTES) {
-      throw new IllegalArgumentException(
-          "maxUnreadBytes must be 0 to " + MAX_UNREAD_BYTES + ", but is " + maxUnreadBytes);
+          name + " must be " + min + " to " + max + ", but is " + value);
     }
   }
 
