@@ -16,8 +16,8 @@ public interface Ticket {
 
   /**
    * Returns the time that the low watermark does not pass. Normally this is the time at which the
-   * ticket was obtained. It is later if the watermark had already passed that time because of a
-   * clock step.
+   * ticket was obtained. It is later if this process had already passed that time because of a
+   * clock step. Batches of a restarted process may still carry a later watermark, from its journal.
    */
   default long heldAtEpochMillis() {
     return begunAtEpochMillis();

@@ -300,9 +300,7 @@ final class BucketWitness implements CacheWitness {
       this.left = tokens;
     }
 
-    /**
-     * Returns the time at which the node requested them, by the clock of the node's low watermark.
-     */
+    /** Returns the low watermark that the node does not pass while it holds the tokens. */
     long heldMillis() {
       return heldMillis;
     }

@@ -80,7 +80,7 @@ final class IngestProcess {
   /** The newest low watermark that the process has sent. */
   private long promisedMillis;
 
-  /** Time of the request for the newest lease, by the clock of the low watermark. */
+  /** The low watermark that the process does not pass while it holds the newest lease. */
   private long leaseHeldMillis;
 
   private final CacheLink cache;
@@ -197,7 +197,9 @@ final class IngestProcess {
 
   private Ticket leaseTicket() {
     Ticket ticket = recorder.begin();
-    leaseHeldMillis = ticket.heldAtEpochMillis();
+    // a process that starts with a clock behind the watermark in its journal has promised more
+    // before
+    leaseHeldMillis = Math.max(ticket.heldAtEpochMillis(), promisedMillis);
     return world.edges().leaseTicket(ticket, recorder::begin);
   }
 

@@ -50,6 +50,12 @@ final class SimulationTest {
     assertEquals(List.of(), broken, "repeat with ./weir sim --seed S --trace");
   }
 
+  /** A restarted node's clock is behind the low watermark in its journal. */
+  @Test
+  void restartBehindTheJournalsWatermark_breaksNoPromise() {
+    assertHold(380012104, 380012104);
+  }
+
   @Test
   void sameSeed_sameTrace() {
     for (long seed = 1; seed <= REPEATED_SEEDS; seed++) {
