@@ -55,6 +55,11 @@ public final class DemoCommand implements Callable<Integer> {
   private static final int LEDGER_ROWS_SHOWN = 6;
   private static final ObjectMapper JSON = new ObjectMapper();
 
+  /** Delays the creation of the client, since every command line creates this command. */
+  private static final class Http {
+    static final HttpClient CLIENT = HttpClient.newHttpClient();
+  }
+
   @Mixin private final Terminal terminal = new Terminal();
 
   @Option(
@@ -68,8 +73,6 @@ public final class DemoCommand implements Callable<Integer> {
       paramLabel = "N",
       description = "seconds for which calls are sent, 1 to 3600 (${DEFAULT-VALUE})")
   private int seconds = 20;
-
-  private final HttpClient http = HttpClient.newHttpClient();
 
   @Override
   public Integer call() throws Exception {
@@ -307,7 +310,7 @@ public final class DemoCommand implements Callable<Integer> {
 
   private String get(String url) throws IOException, InterruptedException {
     HttpResponse<String> response =
-        http.send(
+        Http.CLIENT.send(
             HttpRequest.newBuilder(URI.create(url)).GET().build(),
             HttpResponse.BodyHandlers.ofString());
     if (response.statusCode() != 200) {
