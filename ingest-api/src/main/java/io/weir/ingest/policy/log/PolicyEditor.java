@@ -5,23 +5,16 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.kafka.KafkaRefusal;
-import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
-import org.apache.kafka.clients.CommonClientConfigs;
-import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.ProducerConfig;
-import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.InvalidProducerEpochException;
 import org.apache.kafka.common.errors.ProducerFencedException;
@@ -46,20 +39,8 @@ public final class PolicyEditor {
   /** Maximum length of the name of a change's author, in characters. */
   public static final int MAX_NAME_CHARS = 256;
 
-  private static final int REQUEST_TIMEOUT_MILLIS = 5_000;
-  private static final int MIN_TRANSACTION_MILLIS = 1_000;
-  private static final int MAX_BLOCK_MILLIS = 30_000;
-
   /** The broker setting that bounds the transaction timeout of an editor. */
   private static final String MAX_TIMEOUT_SETTING = "transaction.max.timeout.ms";
-
-  /**
-   * Linger time of the producer. A change of 100,000 clients takes some hundred batches, and a
-   * flush sends the last batch immediately.
-   */
-  private static final int LINGER_MILLIS = 1_000;
-
-  private static final int BATCH_BYTES = 256 << 10;
 
   /**
    * Minimum pause between two attempts. Without a pause, concurrent editors would fence each other
@@ -68,11 +49,6 @@ public final class PolicyEditor {
   private static final long MIN_PAUSE_MILLIS = 20;
 
   private static final long MAX_PAUSE_MILLIS = 2_000;
-
-  /**
-   * Timeout for closing a producer. No record is pending then, because the transaction has ended.
-   */
-  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
   private final KafkaConnection kafka;
   private final String clientId;
@@ -317,7 +293,6 @@ public final class PolicyEditor {
               Reason.INVALID,
               List.of(
                   "a policy, or the settings of a client, must have at most "
-                      + ""
                       + Topic.MAX_RECORD_BYTES
                       + " bytes"),
               tooLarge);
@@ -344,7 +319,7 @@ public final class PolicyEditor {
         PolicyLogState read = reader.readToEnd(left(), this::look);
         while (!wasMade) {
           long beganNanos = System.nanoTime();
-          try (Transaction transaction = new Transaction()) {
+          try (PolicyTransaction transaction = begin()) {
             PolicyLogState before = reader.catchUp(left(), this::look);
             if (wasMade) {
               return made(before);
@@ -367,7 +342,7 @@ public final class PolicyEditor {
      * The log may be incomplete or invalid.
      */
     private Outcome tryWhole() throws RefusedException, PolicyLogState.InvalidPoliciesException {
-      try (Transaction transaction = new Transaction();
+      try (PolicyTransaction transaction = begin();
           PolicyLogReader reader = PolicyLogReader.open(kafka, clientId)) {
         PolicyLogState before;
         try {
@@ -390,21 +365,30 @@ public final class PolicyEditor {
       }
     }
 
+    private PolicyTransaction begin() {
+      return PolicyTransaction.begin(kafka, clientId, left());
+    }
+
     private Outcome made(PolicyLogState after) {
       return new Outcome(triedOn == null ? PolicyLogState.EMPTY : triedOn, after);
     }
 
     private Outcome commit(
-        Transaction transaction, PolicyLogReader reader, PolicyLogState before, List<Draft> drafts)
+        PolicyTransaction transaction,
+        PolicyLogReader reader,
+        PolicyLogState before,
+        List<Draft> drafts)
         throws RefusedException, PolicyLogState.InvalidPoliciesException {
       change.review(before, drafts);
-      List<PolicyEntry> entries = entries(reader, before, drafts);
+      List<PolicyEntry> entries =
+          new DraftEntries(reader, before, clock.millis())
+              .of(drafts, change.leastVersion(), changedBy, id);
       if (entries.isEmpty()) {
         return new Outcome(before, before);
       }
       PolicyLogState after = before.after(entries);
       triedOn = before;
-      transaction.commit(entries);
+      transaction.commit(entries, deadlineNanos);
       return new Outcome(before, after);
     }
 
@@ -452,105 +436,6 @@ public final class PolicyEditor {
         }
       }
     }
-
-    private List<PolicyEntry> entries(
-        PolicyLogReader reader, PolicyLogState before, List<Draft> drafts) {
-      if (drafts.isEmpty()) {
-        return List.of();
-      }
-      long version = Math.max(reader.greatestVersion() + 1, change.leastVersion());
-      int[] parts = new int[2];
-      for (Draft draft : drafts) {
-        parts[topicOf(draft)]++;
-      }
-      long ofPolicies = parts[0] > 0 ? version : reader.newestWholeVersion(false);
-      long ofClients = parts[1] > 0 ? version : reader.newestWholeVersion(true);
-      long now = clock.millis();
-      PolicyEntry.Change[] changes = new PolicyEntry.Change[2];
-      for (int topic = 0; topic < 2; topic++) {
-        changes[topic] =
-            new PolicyEntry.Change(
-                version, Math.max(1, parts[topic]), ofPolicies, ofClients, now, changedBy, id);
-      }
-      ContentTexts texts = new ContentTexts();
-      List<PolicyEntry> entries = new ArrayList<>(drafts.size());
-      for (Draft draft : drafts) {
-        entries.add(
-            PolicyEntry.ofTexts(
-                draft.key(),
-                changes[topicOf(draft)],
-                draft.order(),
-                texts.of(draft.content()),
-                texts.of(untilThen(known(reader, before, draft.key()), draft, now))));
-      }
-      return entries;
-    }
-
-    private static @Nullable PolicyEntry known(
-        PolicyLogReader reader, PolicyLogState before, PolicyKey key) {
-      PolicyEntry entry = before.entry(key);
-      return entry == null ? reader.beyondTheState(key) : entry;
-    }
-
-    /** A Kafka transaction. Its start fences off all other editors. */
-    private final class Transaction implements AutoCloseable {
-      private final KafkaProducer<byte[], byte[]> producer = producer(left());
-      private final AtomicReference<@Nullable Exception> failed = new AtomicReference<>();
-
-      Transaction() {
-        try {
-          producer.initTransactions();
-        } catch (KafkaException notBegun) {
-          close();
-          throw notBegun;
-        }
-      }
-
-      @SuppressWarnings("FutureReturnValueIgnored") // the callback receives every failure
-      void commit(List<PolicyEntry> entries) {
-        PolicyRecords records = new PolicyRecords();
-        producer.beginTransaction();
-        for (PolicyEntry entry : entries) {
-          PolicyKey key = entry.key();
-          producer.send(
-              new ProducerRecord<>(
-                  key.partition().topic(),
-                  key.partition().partition(),
-                  key.recordKey().getBytes(StandardCharsets.UTF_8),
-                  records.encode(entry)),
-              (sent, failure) -> {
-                if (failure != null) {
-                  failed.compareAndSet(null, failure);
-                }
-              });
-          requireNothingFailed();
-        }
-        producer.flush();
-        requireNothingFailed();
-        producer.commitTransaction();
-      }
-
-      private void requireNothingFailed() {
-        Exception failure = failed.get();
-        if (failure != null) {
-          throw failure instanceof KafkaException ofKafka
-              ? ofKafka
-              : new KafkaException("a policy record could not be written", failure);
-        }
-        if (System.nanoTime() > deadlineNanos) {
-          throw new TimeoutException("timed out while writing the policies");
-        }
-      }
-
-      @Override
-      public void close() {
-        producer.close(CLOSE_TIMEOUT);
-      }
-    }
-  }
-
-  private static int topicOf(Draft draft) {
-    return draft.key().kind() == PolicyKey.Kind.CLIENT ? 1 : 0;
   }
 
   /**
@@ -564,47 +449,5 @@ public final class PolicyEditor {
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  /**
-   * Returns the content in force until the draft takes effect. Returns null if the draft takes
-   * effect now, or if there is no earlier content.
-   */
-  private static @Nullable JsonNode untilThen(
-      @Nullable PolicyEntry present, Draft draft, long now) {
-    JsonNode content = draft.content();
-    boolean isLater =
-        draft.key().kind() == PolicyKey.Kind.POLICY
-            && content != null
-            && PolicyLogState.effectiveFromMillis(content) > now;
-    if (!isLater) {
-      return null;
-    }
-    return present == null ? draft.before() : present.contentAt(now);
-  }
-
-  /**
-   * Returns the transaction timeout for a change. The broker ends a transaction whose editor has
-   * died after this time, or when another editor begins a transaction.
-   */
-  private static int transactionMillis(Duration timeout) {
-    return (int) Math.min(Math.max(timeout.toMillis(), MIN_TRANSACTION_MILLIS), Integer.MAX_VALUE);
-  }
-
-  private KafkaProducer<byte[], byte[]> producer(Duration timeout) {
-    int blockMillis = (int) Math.max(1, Math.min(timeout.toMillis(), MAX_BLOCK_MILLIS));
-    int requestMillis = Math.min(REQUEST_TIMEOUT_MILLIS, blockMillis);
-    return kafka.producer(
-        Map.ofEntries(
-            Map.entry(CommonClientConfigs.CLIENT_ID_CONFIG, clientId),
-            Map.entry(ProducerConfig.TRANSACTIONAL_ID_CONFIG, TRANSACTIONAL_ID),
-            Map.entry(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG, transactionMillis(timeout)),
-            Map.entry(ProducerConfig.MAX_BLOCK_MS_CONFIG, blockMillis),
-            Map.entry(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, requestMillis),
-            Map.entry(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, requestMillis + blockMillis),
-            Map.entry(ProducerConfig.LINGER_MS_CONFIG, LINGER_MILLIS),
-            Map.entry(ProducerConfig.BATCH_SIZE_CONFIG, BATCH_BYTES),
-            Map.entry(ProducerConfig.COMPRESSION_TYPE_CONFIG, "lz4"),
-            Map.entry(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, Topic.MAX_RECORD_BYTES)));
   }
 }
