@@ -1,61 +1,93 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.servers.testing;
 
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
+import java.security.KeyPair;
+import java.security.KeyPairGenerator;
 import java.security.KeyStore;
+import java.security.SecureRandom;
+import java.security.Signature;
+import java.security.cert.Certificate;
 import java.security.cert.CertificateFactory;
-import java.util.ArrayList;
+import java.security.spec.ECGenParameterSpec;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.Base64;
-import java.util.List;
+import java.util.HexFormat;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
+import javax.security.auth.x500.X500Principal;
 
 /**
- * A certificate authority for tests, which uses the JDK's {@code keytool}. Its certificates are PEM
- * files and valid for a day. Not thread-safe.
+ * A certificate authority for tests. Its certificates are PEM files and PKCS #12 key stores, and
+ * valid for a day. Writes the DER encoding of RFC 5280 itself, because the JDK issues certificates
+ * only in processes of {@code keytool}. Not thread-safe.
  */
 public final class TestCertificates {
   private static final char[] PASSWORD = "password".toCharArray();
   private static final String AUTHORITY = "authority";
 
+  private static final int BIT_STRING = 3;
+  private static final int OCTET_STRING = 4;
+  private static final int UTC_TIME = 0x17;
+  private static final int SEQUENCE = 0x30;
+  private static final int VERSION = 0xa0;
+  private static final int EXTENSIONS = 0xa3;
+
+  /** The encoding of version 3. */
+  private static final byte[] V3 = HexFormat.of().parseHex("020102");
+
+  /** The encoding of ecdsa-with-SHA256 (1.2.840.10045.4.3.2). */
+  private static final byte[] ALGORITHM = HexFormat.of().parseHex("300a06082a8648ce3d040302");
+
+  /** The extension basicConstraints (2.5.29.19), critical, of an authority. */
+  private static final byte[] IS_AUTHORITY =
+      HexFormat.of().parseHex("300f0603551d130101ff040530030101ff");
+
+  /** The identifier of the extension subjectAltName (2.5.29.17). */
+  private static final byte[] ALTERNATIVE_NAME = HexFormat.of().parseHex("0603551d11");
+
+  private static final int DNS_NAME = 0x82;
+  private static final int IP_ADDRESS = 0x87;
+
   private final Path folder;
+  private final KeyPair keys;
+  private final Certificate authority;
 
   private TestCertificates(Path folder) {
     this.folder = folder;
+    keys = newKeys();
+    authority = sign(AUTHORITY, keys, IS_AUTHORITY);
+    write(AUTHORITY, keys, authority);
   }
 
   /** Creates an authority that stores its files in the given folder. */
   public static TestCertificates in(Path folder) {
-    TestCertificates certificates = new TestCertificates(folder);
-    certificates.generate(AUTHORITY, "-ext", "bc:c");
-    certificates.writePem(AUTHORITY);
-    return certificates;
+    return new TestCertificates(folder);
   }
 
   /** Issues a certificate with the given name for 127.0.0.1 and localhost. */
   public TestCertificates issue(String name) {
-    generate(name);
-    keytool(name, "-certreq", "-file", file(name, "csr").toString());
-    keytool(
-        AUTHORITY,
-        "-gencert",
-        "-validity",
-        "1",
-        "-ext",
-        "san=ip:127.0.0.1,dns:localhost",
-        "-infile",
-        file(name, "csr").toString(),
-        "-outfile",
-        file(name, "cer").toString());
-    keytool(name, "-importcert", "-noprompt", "-alias", AUTHORITY, "-file", authority().toString());
-    keytool(name, "-importcert", "-noprompt", "-file", file(name, "cer").toString());
-    writePem(name);
+    byte[] hosts =
+        der(
+            SEQUENCE,
+            der(IP_ADDRESS, new byte[] {127, 0, 0, 1}),
+            der(DNS_NAME, "localhost".getBytes(StandardCharsets.US_ASCII)));
+    KeyPair own = newKeys();
+    Certificate certificate =
+        sign(name, own, der(SEQUENCE, ALTERNATIVE_NAME, der(OCTET_STRING, hosts)));
+    write(name, own, certificate, authority);
     return this;
   }
 
@@ -76,11 +108,10 @@ public final class TestCertificates {
 
   /** Returns a TLS context for a client that trusts the authority and has no certificate. */
   public SSLContext trusting() {
-    try (InputStream in = Files.newInputStream(authority())) {
+    try {
       KeyStore trusted = KeyStore.getInstance("PKCS12");
       trusted.load(null, null);
-      trusted.setCertificateEntry(
-          AUTHORITY, CertificateFactory.getInstance("X.509").generateCertificate(in));
+      trusted.setCertificateEntry(AUTHORITY, authority);
       TrustManagerFactory trust =
           TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
       trust.init(trusted);
@@ -94,49 +125,85 @@ public final class TestCertificates {
     }
   }
 
+  private static KeyPair newKeys() {
+    try {
+      KeyPairGenerator generator = KeyPairGenerator.getInstance("EC");
+      generator.initialize(new ECGenParameterSpec("secp256r1"));
+      return generator.generateKeyPair();
+    } catch (GeneralSecurityException failed) {
+      throw new IllegalStateException(failed);
+    }
+  }
+
+  /** Returns a certificate of the authority with one extension. */
+  private Certificate sign(String name, KeyPair subject, byte[] extension) {
+    Instant now = Instant.now();
+    byte[] unsigned =
+        der(
+            SEQUENCE,
+            der(VERSION, V3),
+            der(2, new BigInteger(64, new SecureRandom()).toByteArray()),
+            ALGORITHM,
+            principal(AUTHORITY),
+            der(SEQUENCE, time(now.minus(Duration.ofHours(1))), time(now.plus(Duration.ofDays(1)))),
+            principal(name),
+            subject.getPublic().getEncoded(),
+            der(EXTENSIONS, der(SEQUENCE, extension)));
+    try {
+      Signature signature = Signature.getInstance("SHA256withECDSA");
+      signature.initSign(keys.getPrivate());
+      signature.update(unsigned);
+      byte[] signed = der(BIT_STRING, new byte[1], signature.sign());
+      return CertificateFactory.getInstance("X.509")
+          .generateCertificate(
+              new ByteArrayInputStream(der(SEQUENCE, unsigned, ALGORITHM, signed)));
+    } catch (GeneralSecurityException failed) {
+      throw new IllegalStateException(failed);
+    }
+  }
+
+  private byte[] principal(String name) {
+    return new X500Principal("CN=" + name + " in " + folder.getFileName()).getEncoded();
+  }
+
+  private static byte[] time(Instant time) {
+    String text =
+        DateTimeFormatter.ofPattern("yyMMddHHmmss'Z'").withZone(ZoneOffset.UTC).format(time);
+    return der(UTC_TIME, text.getBytes(StandardCharsets.US_ASCII));
+  }
+
+  /** Encodes a value of less than 64 KiB that consists of parts. */
+  private static byte[] der(int tag, byte[]... parts) {
+    ByteArrayOutputStream content = new ByteArrayOutputStream();
+    for (byte[] part : parts) {
+      content.writeBytes(part);
+    }
+    ByteArrayOutputStream encoded = new ByteArrayOutputStream();
+    encoded.write(tag);
+    int length = content.size();
+    if (length > 0xff) {
+      encoded.write(0x82); // the length has two bytes
+      encoded.write(length >> 8);
+    } else if (length > 0x7f) {
+      encoded.write(0x81); // the length has one byte
+    }
+    encoded.write(length);
+    encoded.writeBytes(content.toByteArray());
+    return encoded.toByteArray();
+  }
+
   private Path file(String name, String ending) {
     return folder.resolve(name + "." + ending);
   }
 
-  private void generate(String name, String... options) {
-    List<String> command =
-        new ArrayList<>(
-            List.of("-genkeypair", "-keyalg", "EC", "-groupname", "secp256r1", "-validity", "1"));
-    command.addAll(List.of("-dname", "CN=" + name + " in " + folder.getFileName()));
-    command.addAll(List.of(options));
-    keytool(name, command.toArray(String[]::new));
-  }
-
-  private void keytool(String store, String... options) {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
-    command.addAll(List.of(options));
-    if (!command.contains("-alias")) {
-      command.addAll(List.of("-alias", store));
-    }
-    command.addAll(List.of("-storetype", "PKCS12", "-keystore", file(store, "p12").toString()));
-    command.addAll(List.of("-storepass", new String(PASSWORD)));
-    try {
-      Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-      String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-      if (process.waitFor() != 0) {
-        throw new IllegalStateException("keytool: " + said);
-      }
-    } catch (IOException failed) {
-      throw new UncheckedIOException(failed);
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException(interrupted);
-    }
-  }
-
-  private void writePem(String name) {
-    try (InputStream in = Files.newInputStream(file(name, "p12"))) {
+  private void write(String name, KeyPair subject, Certificate... chain) {
+    try (OutputStream out = Files.newOutputStream(file(name, "p12"))) {
+      Files.writeString(certificate(name), pem("CERTIFICATE", chain[0].getEncoded()));
+      Files.writeString(key(name), pem("PRIVATE KEY", subject.getPrivate().getEncoded()));
       KeyStore store = KeyStore.getInstance("PKCS12");
-      store.load(in, PASSWORD);
-      Files.writeString(
-          certificate(name), pem("CERTIFICATE", store.getCertificate(name).getEncoded()));
-      Files.writeString(key(name), pem("PRIVATE KEY", store.getKey(name, PASSWORD).getEncoded()));
+      store.load(null, null);
+      store.setKeyEntry(name, subject.getPrivate(), PASSWORD, chain);
+      store.store(out, PASSWORD);
     } catch (IOException failed) {
       throw new UncheckedIOException(failed);
     } catch (GeneralSecurityException failed) {
