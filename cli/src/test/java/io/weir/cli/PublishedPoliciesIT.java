@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.limits.policy.ApiKeyHash;
 import io.weir.servers.testing.TestKafka;
+import io.weir.testing.CoreSuite;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
 /** The commands on published policies and clients, over a real broker: one tells of the other. */
+@CoreSuite
 final class PublishedPoliciesIT {
   private static final String ONE_POLICY =
       """

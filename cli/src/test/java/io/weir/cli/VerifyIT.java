@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.limits.BilledIn;
 import io.weir.limits.BillingPeriod;
 import io.weir.servers.testing.TestKafka;
+import io.weir.testing.CoreSuite;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.CloseRow;
@@ -56,6 +57,7 @@ final class VerifyIT {
   }
 
   @Test
+  @CoreSuite
   void goodTopics_areEqualAndProven() throws Exception {
     String said = assertExit(0);
 
@@ -282,6 +284,7 @@ final class VerifyIT {
   }
 
   @Test
+  @CoreSuite
   void callNotCounted_isFound() throws Exception {
     topics.ledger.set(0, topics.row(topics.first, topics.denied, topics.settlement));
     topics.ledger.set(1, topics.close(1, 5));
@@ -292,6 +295,7 @@ final class VerifyIT {
   }
 
   @Test
+  @CoreSuite
   void callCountedTwice_isFound() throws Exception {
     CallEvent[] counted = {topics.first, topics.denied, topics.own, topics.own, topics.settlement};
     topics.ledger.set(0, topics.row(counted));

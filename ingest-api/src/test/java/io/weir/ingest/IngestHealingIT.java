@@ -13,6 +13,7 @@ import io.weir.limits.correction.Correction;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
+import io.weir.testing.CoreSuite;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
@@ -54,6 +55,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** One node over a real broker and a real Redis; the test speaks the aggregator's part. */
+@CoreSuite
 final class IngestHealingIT {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int PARTITIONS = 2;

@@ -13,6 +13,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
+import io.weir.testing.CoreSuite;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.UsagePosition;
@@ -41,6 +42,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /** One node over a real broker and a real Redis, met as its callers meet it. */
+@CoreSuite
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class IngestIT {
   private static final ObjectMapper JSON = new ObjectMapper();

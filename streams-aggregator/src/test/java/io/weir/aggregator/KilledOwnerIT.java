@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 final class KilledOwnerIT {
   private static final int PARTITIONS = 4;
-  private static final int KILLS = Integer.getInteger("weir.kills", SuiteForm.isAll() ? 2 : 1);
+  private static final int KILLS = Integer.getInteger("weir.kills", SuiteForm.isFull() ? 2 : 1);
 
   @TempDir Path folder;
 

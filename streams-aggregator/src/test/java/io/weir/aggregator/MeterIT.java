@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.testing.Await;
+import io.weir.testing.CoreSuite;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
@@ -60,6 +61,7 @@ final class MeterIT {
   }
 
   @Test
+  @CoreSuite
   void aggregator_restartedInTheMiddle_writesEveryCallOnce() throws Exception {
     String client = Calls.clientOf("acme", 0, PARTITIONS);
     long start = System.currentTimeMillis() - AGO_MILLIS;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.testing.Await;
+import io.weir.testing.CoreSuite;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The reports port has the bounds of the check port: connections, and the time of a head. */
+@CoreSuite
 final class ReportsPortIT {
   private static final int MAX_CONNECTIONS = 8;
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.limits.TokenBucketLimit;
+import io.weir.testing.SuiteForm;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
@@ -27,6 +28,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** Histories of the real decider are explained; altered ones are found. */
 final class ReplayModelTest {
   private static final int STEPS = 400;
+  private static final int CALM_SEEDS = SuiteForm.isFull() ? 60 : 15;
+  private static final int TROUBLED_SEEDS = SuiteForm.isFull() ? 300 : 75;
 
   @TempDir private Path folder;
 
@@ -68,7 +71,7 @@ final class ReplayModelTest {
 
   @Test
   void calmHistories_areEqual() throws IOException {
-    for (long seed = 0; seed < 60; seed++) {
+    for (long seed = 0; seed < CALM_SEEDS; seed++) {
       ReplayReport report = replay(new History(seed, History.Trouble.NONE).run(STEPS), seed);
 
       assertEquals(List.of(), report.differences(), "seed " + seed);
@@ -141,7 +144,7 @@ final class ReplayModelTest {
   @Test
   void troubledHistories_areExplained() throws IOException {
     Map<Cause, Long> named = new EnumMap<>(Cause.class);
-    for (long seed = 0; seed < 300; seed++) {
+    for (long seed = 0; seed < TROUBLED_SEEDS; seed++) {
       Random random = new Random(seed);
       History.Trouble trouble =
           seed % 3 == 0

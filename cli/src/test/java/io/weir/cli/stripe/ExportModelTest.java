@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.cli.console.CommandFailedException;
+import io.weir.testing.SuiteForm;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.wire.LedgerRowCodec;
@@ -32,11 +33,13 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.LongStream;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -120,8 +123,12 @@ final class ExportModelTest {
     return new Stripe.Accepted(isKnown);
   }
 
+  static LongStream seeds() {
+    return LongStream.rangeClosed(1, SuiteForm.isFull() ? 12 : 4);
+  }
+
   @ParameterizedTest
-  @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+  @MethodSource("seeds")
   void killedAtAnyMoment_everyRowIsBilledOnceOrKept(long seed) throws Exception {
     random = new Random(seed);
     for (int window = 0; window < 30; window++) {
@@ -144,7 +151,7 @@ final class ExportModelTest {
 
   /** A row that Stripe may have is kept as UNCERTAIN, whatever else keeps it by now. */
   @ParameterizedTest
-  @ValueSource(longs = {21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32})
+  @MethodSource("seeds")
   void rowsAgeAndTheMappingChanges_noneThatStripeHasIsKeptForAnotherReason(long seed)
       throws Exception {
     random = new Random(seed);

@@ -8,6 +8,7 @@ import io.weir.aggregator.count.CountSettings;
 import io.weir.aggregator.state.ByteStore;
 import io.weir.limits.BillingCalendar;
 import io.weir.limits.ClientCalendar;
+import io.weir.testing.SuiteForm;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CallSettlement;
@@ -35,7 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
  * nodes.
  */
 final class OthersModelTest {
-  private static final int HISTORIES = 20;
+  private static final int HISTORIES = SuiteForm.isFull() ? 20 : 8;
   private static final int BATCHES = 60;
   private static final long BEGIN = Instant.parse("2026-11-20T10:00:00Z").toEpochMilli();
   private static final List<String> ENDPOINTS =

@@ -24,6 +24,7 @@ import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
+import io.weir.testing.CoreSuite;
 import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -41,6 +42,7 @@ import org.junit.jupiter.api.Test;
  * Tests checks with several limits and concurrent callers. Clients share some of the limits. A
  * check charges all buckets or none.
  */
+@CoreSuite
 class LayersIT {
   private static final int THREADS = 64;
   private static final int CALLS_OF_A_THREAD = 60;

@@ -23,6 +23,7 @@ import io.weir.limits.correction.CorrectionOutcome;
 import io.weir.limits.correction.CorrectionOutcome.Kind;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
+import io.weir.testing.CoreSuite;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -39,6 +40,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Tests the contract of correctors with Redis, and the behaviour while Redis is unavailable. */
+@CoreSuite
 class RedisBucketCorrectorIT extends BucketCorrectorContract {
   private static TestRedis redis;
   private RedisDecisionCache cache;

@@ -13,6 +13,7 @@ import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
+import io.weir.testing.CoreSuite;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Tests the contract of decision caches with Redis. */
+@CoreSuite
 class RedisDecisionCacheIT extends DecisionCacheContract {
   private static TestRedis redis;
   private RedisDecisionCache cache;

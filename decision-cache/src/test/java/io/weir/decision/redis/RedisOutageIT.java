@@ -15,6 +15,7 @@ import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
+import io.weir.testing.CoreSuite;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,6 +31,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /** Tests decisions while Redis is unavailable or slow, rejects calls, or has lost its state. */
+@CoreSuite
 class RedisOutageIT {
   private static final Duration DEADLINE = Duration.ofMillis(100);
 

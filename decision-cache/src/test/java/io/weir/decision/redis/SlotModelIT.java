@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
  */
 class SlotModelIT {
   private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);
-  private static final int SEEDS = SuiteForm.isAll() ? 400 : 25;
+  private static final int SEEDS = SuiteForm.isFull() ? 400 : 25;
   private static final int STEPS = 40;
   private static final int SETS = 2;
   private static final int HOLDERS = 8;

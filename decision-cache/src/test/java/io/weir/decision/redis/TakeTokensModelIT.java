@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
  */
 class TakeTokensModelIT {
   private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);
-  private static final int SEEDS = SuiteForm.isAll() ? 400 : 100;
+  private static final int SEEDS = SuiteForm.isFull() ? 400 : 100;
   private static final int STEPS = 25;
   private static final int BUCKETS = 4;
   private static final long FIRST_NOW = 1_800_000_000_000_000L;

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Test;
  */
 class WindowModelIT {
   private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);
-  private static final int SEEDS = SuiteForm.isAll() ? 400 : 100;
+  private static final int SEEDS = SuiteForm.isFull() ? 400 : 100;
   private static final int STEPS = 40;
   private static final int WINDOWS = 3;
   private static final int LOGS = 2;

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 
 /** The rate of corrections, in virtual time. */
 final class CorrectionPaceTest {
-  private static final int SEEDS = SuiteForm.isAll() ? 40 : 10;
+  private static final int SEEDS = SuiteForm.isFull() ? 40 : 10;
   private static final long SECOND = 1_000_000_000;
 
   private record Sent(long atNanos, int count) {}

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.testing.CoreSuite;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -15,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The answers to calls that are decided by tokens which the node has taken in advance. */
+@CoreSuite
 class LeaseIT {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String BY_LEASE =

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class QueueDelayShedderTest {
-  private static final int SEEDS = SuiteForm.isAll() ? 5 : 2;
+  private static final int SEEDS = SuiteForm.isFull() ? 5 : 2;
   private static final long MILLI = 1_000_000;
   private static final long TARGET = 10 * MILLI;
   private static final long INTERVAL = QueueDelayShedder.INTERVAL_NANOS;

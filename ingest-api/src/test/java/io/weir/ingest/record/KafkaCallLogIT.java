@@ -15,6 +15,7 @@ import io.weir.ingest.record.journal.Journal;
 import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
+import io.weir.testing.CoreSuite;
 import io.weir.testing.FullSuite;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
@@ -30,6 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The call log over a real broker and a journal on disk. */
+@CoreSuite
 final class KafkaCallLogIT {
   private static final int PARTITIONS = 3;
 

@@ -26,6 +26,7 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCalls;
 import io.weir.testing.Await;
+import io.weir.testing.CoreSuite;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -45,6 +46,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Every rule of Envoy's rate limit service, driven by the generated client over real servers. */
+@CoreSuite
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class RateLimitServiceIT {
   private static final ObjectMapper JSON = new ObjectMapper();

@@ -10,6 +10,7 @@ import io.weir.limits.BucketLimit;
 import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.Correction;
+import io.weir.testing.SuiteForm;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CallSettlement;
@@ -34,7 +35,7 @@ import org.junit.jupiter.api.Test;
  * obvious version: the true bucket, which every recorded call was taken from at its time.
  */
 final class BucketReconcilerModelTest {
-  private static final int SEEDS = 150;
+  private static final int SEEDS = SuiteForm.isFull() ? 150 : 15;
 
   /** Charges made while a correction is applied may be placed in time a little wrong. */
   private static final double ONE_TOKEN = 1.1;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.aggregator.Calls;
 import io.weir.limits.BilledIn;
 import io.weir.limits.BillingPeriod;
+import io.weir.testing.SuiteForm;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CallSettlement;
@@ -29,7 +30,7 @@ import org.junit.jupiter.api.Test;
  * SlowCount}.
  */
 final class PartitionCounterModelTest {
-  private static final int HISTORIES = 400;
+  private static final int HISTORIES = SuiteForm.isFull() ? 400 : 50;
   private static final int STEPS = 150;
   private static final long BEGIN = 1_000_000_000_000L;
   private static final long MONTH = 30L * 86_400_000;

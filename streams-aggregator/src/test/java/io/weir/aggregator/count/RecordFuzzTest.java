@@ -46,7 +46,7 @@ final class RecordFuzzTest {
 
   @Test
   void randomRecords_areCountedOrQuarantined_andNeverStopTheCounting() throws Exception {
-    int seeds = SuiteForm.isAll() ? 500 : 20;
+    int seeds = SuiteForm.isFull() ? 500 : 20;
     for (int seed = 1; seed <= seeds; seed++) {
       try {
         history(seed);

@@ -17,6 +17,7 @@ import io.weir.servers.Ports;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.testing.ChildJvm;
+import io.weir.testing.CoreSuite;
 import io.weir.testing.FullSuite;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -47,6 +48,7 @@ final class CommandsIT {
 
   /** In a Turkish locale, in which Kafka's broker once did not start. */
   @Test
+  @CoreSuite
   void demo_json_exitsZeroAndEveryFigureAgrees() throws Exception {
     try (WeirProcess demo =
         WeirProcess.startMain(
@@ -297,6 +299,7 @@ final class CommandsIT {
   }
 
   @Test
+  @CoreSuite
   void kafkaUnreachable_isReportedWithAddressAndVariable() throws Exception {
     String nowhere = "127.0.0.1:" + Ports.free();
 
@@ -309,6 +312,7 @@ final class CommandsIT {
   }
 
   @Test
+  @CoreSuite
   void policiesCheck_ofABadFile_exitsOneAndNamesEveryProblem() throws Exception {
     Path file = folder.resolve("bad.yml");
     Files.writeString(file, "policies:\n  - name: a\n    limit: {capacity: 0}\n");
@@ -321,6 +325,7 @@ final class CommandsIT {
   }
 
   @Test
+  @CoreSuite
   void everyCommand_hasHelp() throws Exception {
     Map<String, WeirProcess> asked = new HashMap<>();
     for (String command :

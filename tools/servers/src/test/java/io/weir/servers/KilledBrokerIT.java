@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import io.weir.testing.Await;
 import io.weir.testing.ChildJvm;
+import io.weir.testing.SuiteForm;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -48,7 +49,7 @@ import org.junit.jupiter.api.io.TempDir;
  * nothing for a moment of every start.
  */
 final class KilledBrokerIT {
-  private static final int ROUNDS = 3;
+  private static final int ROUNDS = SuiteForm.isFull() ? 3 : 1;
   private static final int PRODUCERS = 6;
   private static final int COMMITS_A_ROUND = 300;
   private static final int PARTITIONS = 4;

@@ -59,13 +59,15 @@ public final class Await {
    * Waits until the condition holds or the given time has passed, and returns whether the condition
    * holds. Intended for programs whose user sets the time; tests call {@link #until}.
    *
-   * <p>Pauses between two evaluations for the duration of the last evaluation, at least 2 ms and at
-   * most 100 ms. So an expensive condition leaves the processor to the code under test.
+   * <p>Pauses between two evaluations for the duration of the last evaluation or for a tenth of the
+   * time waited so far, whichever is longer; at least 2 ms and at most 100 ms. So a condition
+   * leaves the processor to the code under test.
    *
    * @throws Exception if the condition throws it
    */
   public static boolean within(Duration limit, Condition condition) throws Exception {
-    long deadlineNanos = System.nanoTime() + limit.toNanos();
+    long startNanos = System.nanoTime();
+    long deadlineNanos = startNanos + limit.toNanos();
     while (true) {
       long lookNanos = System.nanoTime();
       if (condition.holds()) {
@@ -78,7 +80,8 @@ public final class Await {
       if (Thread.interrupted()) {
         throw new InterruptedException("interrupted while waiting");
       }
-      long pauseNanos = Math.min(MAX_PAUSE_NANOS, Math.max(MIN_PAUSE_NANOS, nowNanos - lookNanos));
+      long pauseNanos = Math.max(nowNanos - lookNanos, (nowNanos - startNanos) / 10);
+      pauseNanos = Math.min(MAX_PAUSE_NANOS, Math.max(MIN_PAUSE_NANOS, pauseNanos));
       LockSupport.parkNanos(Math.min(pauseNanos, deadlineNanos - nowNanos));
     }
   }

@@ -6,22 +6,18 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
-import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.Tag;
 
 /**
- * Marks a test class or method that {@code ./weir test} skips and {@code ./weir test --all} runs.
- * Such a test takes too long for a run for which a person waits. A test that always runs must check
- * the same behaviour to a lesser extent.
- *
- * <p>A skipped test is reported with the reason given here.
- *
- * @see SuiteForm
+ * Marks an integration test class or method that only {@code ./weir test --full} runs, or a run
+ * that names the class. Such a test takes too long for every change. A test without this mark must
+ * check the same behaviour to a lesser extent.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
 @Target({ElementType.TYPE, ElementType.METHOD})
-@ExtendWith(FullSuiteCondition.class)
+@Tag("full")
 public @interface FullSuite {
-  /** Returns the reason why the short run skips the test, and the test that replaces it. */
+  /** Returns the reason why other runs leave the test out, and the test that replaces it. */
   String reason();
 }

@@ -2,8 +2,9 @@
 package io.weir.testing;
 
 /**
- * The part of the test suite that a run includes. The system property {@code weir.suite} sets it:
- * {@code short} (the default) or {@code all}.
+ * The amount of work of tests that repeat one check, such as model tests. The system property
+ * {@code weir.suite} sets it: {@code short} (the default) or {@code full}, as in {@code ./weir test
+ * --full}.
  */
 public final class SuiteForm {
   /** The name of the system property. */
@@ -12,18 +13,18 @@ public final class SuiteForm {
   private SuiteForm() {}
 
   /**
-   * Returns whether the run includes the tests marked with {@link FullSuite}.
+   * Returns whether such tests do their full amount of work.
    *
    * @throws IllegalArgumentException if the property has another value
    */
-  public static boolean isAll() {
+  public static boolean isFull() {
     String form = System.getProperty(PROPERTY, "short");
     return switch (form) {
       case "short" -> false;
-      case "all" -> true;
+      case "full" -> true;
       default ->
           throw new IllegalArgumentException(
-              PROPERTY + " must be short or all, but is '" + form + "'");
+              PROPERTY + " must be short or full, but is '" + form + "'");
     };
   }
 }

@@ -85,7 +85,7 @@ final class DecoderFuzzTest {
     byte[] stored = stored(name);
     Decoder decoder = DECODERS.get(name);
     assertNotNull(decoder);
-    int tries = SuiteForm.isAll() ? 100_000 : 5_000;
+    int tries = SuiteForm.isFull() ? 100_000 : 5_000;
     Random random = new Random(name.hashCode());
     for (int i = 0; i < tries; i++) {
       byte[] bytes = damaged(stored, random);

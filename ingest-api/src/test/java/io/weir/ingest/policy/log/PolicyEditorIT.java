@@ -15,6 +15,7 @@ import io.weir.limits.policy.PolicyMode;
 import io.weir.servers.EmbeddedKafka;
 import io.weir.servers.KafkaNode;
 import io.weir.servers.Ports;
+import io.weir.testing.CoreSuite;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
@@ -39,6 +40,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Changes to the policy log, with a real broker. */
+@CoreSuite
 final class PolicyEditorIT extends PolicyLogFixture {
   @Test
   void sameContent_isNoChange() throws Exception {

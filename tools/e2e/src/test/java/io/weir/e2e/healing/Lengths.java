@@ -41,6 +41,6 @@ final class Lengths {
 
   /** The first in the short form, the second in the full suite, the last in the long form. */
   static int of(int shortForm, int fullSuite, int longForm) {
-    return of(SuiteForm.isAll() ? fullSuite : shortForm, longForm);
+    return of(SuiteForm.isFull() ? fullSuite : shortForm, longForm);
   }
 }

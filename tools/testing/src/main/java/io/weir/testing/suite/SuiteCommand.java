@@ -30,9 +30,9 @@ import picocli.CommandLine.Spec;
     name = "weir test",
     mixinStandardHelpOptions = true,
     description =
-        "Runs the unit tests, the tests with a real Kafka and a real Redis, the tests that kill "
-            + "processes, and the simulation. It skips slow tests, and lists them at the end "
-            + "with the reason; --all also runs these.",
+        "Runs the unit tests, the simulation, and the core of the integration tests: one path of "
+            + "each kind with a real Kafka and a real Redis. An integration test that -Dit.test "
+            + "names runs in each form.",
     footer = {
       "",
       "Exit status: 0 every test passed; 1 a test or the build failed; 2 invalid",
@@ -41,7 +41,7 @@ import picocli.CommandLine.Spec;
       "",
       "Examples:",
       "  ./weir test                            before every commit",
-      "  ./weir test --all                      everything, containers included",
+      "  ./weir test --all                      before every push",
       "  ./weir test -pl topics -am             one module and its dependencies",
       "  ./weir test -Dtest=TokenBucketTest -Dit.test=NoIT    one class"
     })
@@ -51,18 +51,20 @@ public final class SuiteCommand implements Callable<Integer> {
   /** Name of the file that lists the modules that Maven has just built. The script reads it. */
   private static final String BUILT = "weir.just-built";
 
-  /**
-   * JVM option of the whole suite, which enables the optimizing compiler. A race may occur only in
-   * optimized code.
-   */
+  /** JVM option that enables the optimizing compiler. A race may occur only in optimized code. */
   private static final String OPTIMIZED = "-Dweir.jvm.quick=-XX:+UseSerialGC";
 
   @Spec
   @SuppressWarnings("NullAway.Init") // set by picocli before the command runs
   private CommandSpec spec;
 
-  @Option(names = "--all", description = "also run the skipped tests, and then --containers")
+  @Option(names = "--all", description = "run every integration test that CI runs")
   private boolean all;
+
+  @Option(
+      names = "--full",
+      description = "run every test with its full amount of work, and then --containers")
+  private boolean full;
 
   @Option(
       names = "--containers",
@@ -107,7 +109,8 @@ public final class SuiteCommand implements Callable<Integer> {
     Path built = root.resolve("tools/testing/target").resolve(BUILT);
     FileTime since = FileTime.from(Instant.now().minusSeconds(1));
     long startNanos = System.nanoTime();
-    out.printf("weir test%s, Java %s%n", all ? " --all" : "", System.getProperty("java.version"));
+    String form = full ? " --full" : all ? " --all" : "";
+    out.printf("weir test%s, Java %s%n", form, System.getProperty("java.version"));
     out.flush();
     MavenLog read;
     Set<String> broken;
@@ -130,10 +133,7 @@ public final class SuiteCommand implements Callable<Integer> {
       read.errors().forEach(out::println);
     }
     Summary.printSlowest(out, results);
-    Summary.printLeftOut(out, results);
-    if (!runsChecks()) {
-      out.println("  checks: the strict compilation (--all; mvn -pl tools/checks verify)");
-    }
+    Summary.printLeftOut(out, results, leftOut());
     Summary.printCounts(out, results);
     out.printf(
         "%nweir test: %s, %d tests, %d failed, %d flaky, %d left out, in %s%n",
@@ -148,18 +148,39 @@ public final class SuiteCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns whether the run includes the strict compilation. The short form excludes it, because it
-   * occupies both processors for a minute.
+   * Returns whether the run includes the strict compilation. The other forms exclude it, because it
+   * occupies both processors for minutes.
    */
   private boolean runsChecks() {
-    return all || mavenArguments.contains("-pl");
+    return full || mavenArguments.contains("-pl");
+  }
+
+  private boolean namesIntegrationTests() {
+    return mavenArguments.stream().anyMatch(argument -> argument.startsWith("-Dit.test="));
+  }
+
+  /** Returns what this form of the command leaves out. */
+  private List<String> leftOut() {
+    List<String> parts = new ArrayList<>();
+    if (!full && !namesIntegrationTests()) {
+      parts.add("integration tests marked with FullSuite (--full)");
+      if (!all) {
+        parts.add("integration tests not marked with CoreSuite (--all)");
+      }
+    }
+    if (!runsChecks()) {
+      parts.add("the strict compilation (--full; mvn -pl tools/checks verify)");
+    }
+    return parts;
   }
 
   private List<String> command() {
     List<String> command = new ArrayList<>();
     command.addAll(List.of("mvn", "-B", "-ntp", "-T", THREADS, "--fail-at-end", "verify"));
-    if (all) {
-      command.addAll(List.of("-D" + SuiteForm.PROPERTY + "=all", OPTIMIZED));
+    if (full) {
+      command.addAll(List.of("-D" + SuiteForm.PROPERTY + "=full", OPTIMIZED));
+    } else if (!namesIntegrationTests()) {
+      command.add("-Dweir.it.tags=" + (all ? "!full" : "core&!full"));
     }
     if (!runsChecks()) {
       command.addAll(List.of("-pl", "!tools/checks"));

@@ -117,17 +117,18 @@ final class Summary {
                     result.name()));
   }
 
-  /** Prints the skipped tests with the reasons. */
-  static void printLeftOut(PrintWriter out, List<TestResult> results) {
-    List<TestResult> skipped =
-        results.stream().filter(result -> result.outcome() == Outcome.SKIPPED).toList();
-    if (skipped.isEmpty()) {
-      out.printf("%nNothing was left out.%n");
-      return;
-    }
+  /**
+   * Prints the skipped tests with the reasons.
+   *
+   * @param parts parts of the suite that were not run
+   */
+  static void printLeftOut(PrintWriter out, List<TestResult> results, List<String> parts) {
     out.printf("%nLeft out:%n");
-    for (TestResult result : skipped) {
-      out.printf("  %s: %s (%s)%n", result.module(), result.name(), result.message().strip());
+    parts.forEach(part -> out.printf("  %s%n", part));
+    for (TestResult result : results) {
+      if (result.outcome() == Outcome.SKIPPED) {
+        out.printf("  %s: %s (%s)%n", result.module(), result.name(), result.message().strip());
+      }
     }
   }
 

@@ -68,22 +68,6 @@ final class HouseTest {
     }
   }
 
-  /** Else CI would leave out a test that was renamed. */
-  @Test
-  void core_ofCi_isOfTestsThatExist() throws IOException {
-    Set<String> classes = new TreeSet<>();
-    for (String name : new Modules(ROOT).testClasses().keySet()) {
-      classes.add(name.substring(name.lastIndexOf('.') + 1));
-    }
-    Matcher core =
-        Pattern.compile("core=([A-Za-z,]+)").matcher(Files.readString(ROOT.resolve(".ci/run")));
-
-    assertTrue(core.find());
-    for (String name : core.group(1).split(",", -1)) {
-      assertTrue(classes.contains(name), name);
-    }
-  }
-
   /** Else a client would come without the operator's credentials. */
   @Test
   void kafkaClients_areOpenedByTheirConnection() throws IOException {
