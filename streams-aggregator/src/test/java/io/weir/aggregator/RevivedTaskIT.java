@@ -54,7 +54,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 final class RevivedTaskIT {
   private static final int BATCHES = 30;
-  private static final int CALLS_PER_BATCH = 1_000;
+  private static final int CALLS_PER_BATCH = 200;
   private static final int CALLS_PER_SMALL_BATCH = 50;
   private static final byte[] ABORTED_BATCH = "20".getBytes(StandardCharsets.UTF_8);
   private static final long WINDOW_MILLIS = 2_000;

@@ -30,7 +30,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
  */
 final class Traffic implements AutoCloseable {
   private static final int CALLS_PER_BATCH = 10;
-  private static final long PAUSE_MILLIS = 20;
+  private static final long PAUSE_MILLIS = 50;
   private static final long MICROS_PER_TOKEN = 10_000_000;
   private static final TokenBucketLimit LIMIT =
       new TokenBucketLimit(1_000_000, 1, MICROS_PER_TOKEN);

@@ -23,9 +23,10 @@ import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 
 /**
- * A reader that never rests: asks instance after instance for client after client, and notes every
+ * A reader that asks instance after instance for client after client, all the time. It notes every
  * answer that is none, and every figure that is smaller than one it was told before by anyone.
  *
  * <p>A slow instance reports it: no instance with the partition responded within 5 s, or the figure
@@ -41,7 +42,7 @@ final class Watch implements AutoCloseable {
    */
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
 
-  private static final Duration PAUSE = Duration.ofMillis(20);
+  private static final Duration PAUSE = Duration.ofMillis(10);
 
   private record Answered(long begunNanos, long endedNanos) {}
 
@@ -96,6 +97,7 @@ final class Watch implements AutoCloseable {
       for (String client : traffic.clients()) {
         for (int port : ports) {
           ask(client, port);
+          LockSupport.parkNanos(PAUSE.toNanos());
         }
       }
     }

@@ -51,19 +51,21 @@ final class LedgerMembersTest {
   @Test
   void changedMemberOfTheSchema_isFound() throws IOException {
     List<String> silent = new ArrayList<>();
+    CountedPartition partition = counted();
     int changed = 0;
     for (JsonNode variant : schema().path("oneOf")) {
       String type = variant.path("title").asText();
       for (String member : iterable(variant.path("properties").fieldNames())) {
         for (int row : rowsOf(type)) {
-          CountedPartition partition = counted();
-          ObjectNode flipped = (ObjectNode) JSON.readTree(partition.ledger().get(row).value());
+          ConsumerRecord<@Nullable String, byte @Nullable []> right = partition.ledger().get(row);
+          ObjectNode flipped = (ObjectNode) JSON.readTree(right.value());
           flip(flipped, member, variant.path("properties").path(member));
-          replace(partition, row, partition.ledger().get(row).key(), flipped);
+          replace(partition, row, right.key(), flipped);
           changed++;
           if (verified(partition).isEmpty()) {
             silent.add(type + "." + member + ": " + flipped);
           }
+          partition.ledger().set(row, right);
         }
       }
     }
