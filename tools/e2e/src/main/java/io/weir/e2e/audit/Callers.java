@@ -48,14 +48,13 @@ final class Callers implements AutoCloseable {
    */
   private static final int SAFE_TRIES = 100;
 
-  private static final double CALLS_PER_SECOND = 300;
-  private static final long NANOS_BETWEEN_CALLS = (long) (THREADS * 1e9 / CALLS_PER_SECOND);
   private static final long AFTER_NO_ANSWER_NANOS = 20_000_000;
 
   /** Time for which a node that stops or is unreachable gets no calls. */
   private static final long AVOIDED_NANOS = 1_000_000_000;
 
   private final String token;
+  private final long nanosBetweenCalls;
   private final HttpClient http =
       HttpClient.newBuilder()
           .version(HttpClient.Version.HTTP_1_1)
@@ -94,9 +93,10 @@ final class Callers implements AutoCloseable {
     UNKNOWN
   }
 
-  Callers(Round first, String token) {
+  Callers(Round first, String token, int callsPerSecond) {
     this.token = token;
     this.round = first;
+    this.nanosBetweenCalls = THREADS * 1_000_000_000L / callsPerSecond;
   }
 
   void start() {
@@ -122,7 +122,7 @@ final class Callers implements AutoCloseable {
     long due = System.nanoTime();
     while (!stopping) {
       call(next.getAndIncrement(), round);
-      due = Math.max(due + NANOS_BETWEEN_CALLS, System.nanoTime() - NANOS_BETWEEN_CALLS);
+      due = Math.max(due + nanosBetweenCalls, System.nanoTime() - nanosBetweenCalls);
       for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
         LockSupport.parkNanos(left);
       }

@@ -50,16 +50,17 @@ public final class Rounds implements AutoCloseable {
     void happen(Truth truth) throws Exception;
   }
 
-  private Rounds(Deployment deployment, Progress progress) {
+  private Rounds(Deployment deployment, int callsPerSecond, Progress progress) {
     this.deployment = deployment;
     this.progress = progress;
-    this.callers = new Callers(next("undisturbed", deployment.checkUrls()), deployment.token());
+    Round undisturbed = next("undisturbed", deployment.checkUrls());
+    this.callers = new Callers(undisturbed, deployment.token(), callsPerSecond);
     this.reader = new ReportReader(deployment.reportsUrls(), deployment.token(), callers::round);
   }
 
   /** Starts with the undisturbed round 0. The deployment answers calls when this method returns. */
-  public static Rounds begin(Deployment deployment, Progress progress) {
-    Rounds rounds = new Rounds(deployment, progress);
+  public static Rounds begin(Deployment deployment, int callsPerSecond, Progress progress) {
+    Rounds rounds = new Rounds(deployment, callsPerSecond, progress);
     try {
       rounds.callers.start();
       rounds.reader.start();

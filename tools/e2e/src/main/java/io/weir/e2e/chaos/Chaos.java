@@ -16,6 +16,7 @@ import java.util.random.RandomGeneratorFactory;
 final class Chaos {
   private final Path folder;
   private final int brokers;
+  private final int callsPerSecond;
   private final List<Fault> faults;
   private final RandomGenerator random;
   private final Rounds.Progress progress;
@@ -34,6 +35,7 @@ final class Chaos {
    *
    * @param folder an empty folder, which the caller must delete
    * @param brokers 1 or 3
+   * @param callsPerSecond rate of the calls
    * @param names the faults to inject; all if empty
    * @param longest longest duration of a fault, above 2 s
    * @param seed determines the order and the details of the faults
@@ -42,6 +44,7 @@ final class Chaos {
   public Chaos(
       Path folder,
       int brokers,
+      int callsPerSecond,
       List<String> names,
       Duration longest,
       long seed,
@@ -51,6 +54,7 @@ final class Chaos {
     }
     this.folder = folder;
     this.brokers = brokers;
+    this.callsPerSecond = callsPerSecond;
     this.faults = chosen(names, new Faults(longest, brokers).all(), brokers);
     this.random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
     this.progress = progress;
@@ -85,7 +89,7 @@ final class Chaos {
   public Outcome run(Duration atLeast) throws ChaosException {
     Instant begun = Instant.now();
     try (Cluster cluster = Cluster.start(folder, brokers);
-        Rounds rounds = Rounds.begin(cluster, progress)) {
+        Rounds rounds = Rounds.begin(cluster, callsPerSecond, progress)) {
       List<Fault> bag = new ArrayList<>();
       boolean firstPass = true;
       while (firstPass || Duration.between(begun, Instant.now()).compareTo(atLeast) < 0) {

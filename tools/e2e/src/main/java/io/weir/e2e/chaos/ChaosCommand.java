@@ -37,6 +37,7 @@ import picocli.CommandLine.Spec;
             + "prints every difference. See docs/testing.md.")
 public final class ChaosCommand implements Callable<Integer> {
   private static final Duration LEAST_LONGEST = Duration.ofSeconds(3);
+  private static final int CALLS_PER_SECOND = 300;
 
   @Spec
   @SuppressWarnings("NullAway.Init") // set by picocli before the command runs
@@ -133,7 +134,7 @@ public final class ChaosCommand implements Callable<Integer> {
 
   private Chaos chaos(Path folder, Rounds.Progress progress) {
     try {
-      return new Chaos(folder, brokers, only, longest, seed, progress);
+      return new Chaos(folder, brokers, CALLS_PER_SECOND, only, longest, seed, progress);
     } catch (IllegalArgumentException unknown) {
       throw new ParameterException(
           spec.commandLine(), String.valueOf(unknown.getMessage()), unknown);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.e2e.audit.Outcome;
 import io.weir.e2e.audit.Rounds;
 import io.weir.testing.FullSuite;
+import io.weir.testing.SuiteForm;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -29,11 +30,12 @@ final class ChaosIT {
           "brokers away, ingest killed meanwhile",
           "Redis killed",
           "cut: ingest, all brokers",
-          "journal at its bound, drop",
+          "journal's disk full, drop",
           "two faults at once");
 
   private static final Duration LONGEST = Duration.ofSeconds(4);
   private static final long SEED = 20_261_121;
+  private static final int CALLS_PER_SECOND = SuiteForm.isFull() ? 300 : 100;
 
   @TempDir private Path folder;
 
@@ -53,7 +55,8 @@ final class ChaosIT {
 
   private void assertHarmless(int brokers, List<String> faults) throws Exception {
     Outcome outcome =
-        new Chaos(folder, brokers, faults, LONGEST, SEED, new Lines(Instant.now()))
+        new Chaos(
+                folder, brokers, CALLS_PER_SECOND, faults, LONGEST, SEED, new Lines(Instant.now()))
             .run(Duration.ZERO);
 
     outcome.print(new PrintWriter(System.out, true, StandardCharsets.UTF_8));
