@@ -98,7 +98,7 @@ final class VariablesSection {
     return rows.isEmpty() ? "" : "\nVariables (and their defaults):\n" + text;
   }
 
-  /** Returns the table rows of some variables. All of them are in the tables of {@code up}. */
+  /** Returns the table rows of some variables. The tables of {@code up} contain all of them. */
   private static List<String[]> named(Set<String> names) {
     Set<String> wanted = new HashSet<>(names);
     if (names.contains(KafkaConnection.VARIABLE)) {

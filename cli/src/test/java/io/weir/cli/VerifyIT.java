@@ -533,7 +533,7 @@ final class VerifyIT {
     String said = assertExit(3);
 
     assertTrue(said.contains("UNPROVEN the range is not closed yet (every partition"), said);
-    assertTrue(said.contains("); try again after "), said);
+    assertTrue(said.contains("); try again when WEIR_GRACE"), said);
   }
 
   /** Was a hole: a line for each partition and node, of which none was wrong. */

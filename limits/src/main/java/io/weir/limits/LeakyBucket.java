@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
  * 24 (1986); ITU-T I.371). The cache and the records therefore store that token bucket, the
  * <em>mirror</em>.
  *
- * <p>A queue also gives each admitted call a delay: the time until the content before the call has
- * leaked. Calls that wait for their delay proceed one after another, at the rate. Immutable.
+ * <p>A queue also gives each admitted call a delay: the time until the tokens that were in the
+ * bucket before this call have leaked. Calls that wait for their delay proceed one after another,
+ * at the rate. Immutable.
  *
  * @param mirror the token bucket that lacks as many tokens as this bucket contains
  * @param isQueue whether admitted calls receive a delay
@@ -60,9 +61,9 @@ public record LeakyBucket(TokenBucketLimit mirror, boolean isQueue) implements P
   }
 
   /**
-   * Returns the time until the content before an admitted call has leaked. The result is never too
-   * long. It is too short by less than a tick of the mirror's arithmetic. A tick is a microsecond
-   * unless the capacity or the rate is very large.
+   * Returns the delay of an admitted call: the time until the tokens that were in the bucket before
+   * this call have leaked. The result is never too long. It is too short by less than a tick of the
+   * mirror's arithmetic. A tick is a microsecond unless the capacity or the rate is very large.
    *
    * @param limit the limit that admitted the call: the mirror, or a node's share of the mirror
    * @param pouredTokens the call's cost if the bucket already contains it; otherwise 0, as for a

@@ -74,8 +74,8 @@ final class SlidingBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the tokens taken in an earlier sub-window, the current sub-window or the next
-   * sub-window.
+   * Returns the tokens taken in the sub-window with the given index. Index 0 is the oldest
+   * sub-window, and the current sub-window precedes the next one.
    */
   private long count(int index, BucketState refilled) {
     if (index == current) {

@@ -56,7 +56,7 @@ public final class TokensCommand {
       mixinStandardHelpOptions = true,
       description = {
         "Create a token, add its hash to the file, and print the token. It is shown only once.",
-        "Standard output has the token and nothing else."
+        "Standard output contains only the token."
       })
   int create(
       @Parameters(paramLabel = "NAME", description = "the token's name") String name,

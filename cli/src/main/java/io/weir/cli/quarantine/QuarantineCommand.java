@@ -43,7 +43,7 @@ public final class QuarantineCommand {
         paramLabel = "PLACE",
         description =
             "select by place: partition@offset for a record, or"
-                + " partition@offset:line for a line (all)")
+                + " partition@offset:line for a line (default: all)")
     private List<String> places = new ArrayList<>();
 
     @Option(

@@ -83,7 +83,7 @@ public final class CallLine {
     public boolean hasLimit;
     public boolean isTokenBucket;
 
-    /** The number of the limit in the reader's {@link Rates}. */
+    /** Number of the bucket's limit in the reader's {@link Rates}. */
     public int limit;
 
     /** End of the period of a limit that is not a token bucket. */

@@ -93,7 +93,7 @@ public final class CallLineReader {
    * Reads one line.
    *
    * @param start index of its first byte
-   * @param end index after its last byte, at which a line feed may be
+   * @param end end of the line, exclusive; the byte at this index may be a line feed
    * @return the line, valid until the next call
    * @throws UnreadableException if the line breaks a rule; the message names the rule
    */

@@ -139,7 +139,7 @@ final class LocalWeir implements AutoCloseable {
     }
     if (isOurs) {
       RunningUp announced = RunningUp.announce(data, kafka.bootstrapServers(), kafkaProperties);
-      parts.push(new Part("Kafka's address for other commands", announced, () -> ""));
+      parts.push(new Part("file with Kafka's address", announced, () -> ""));
     }
     step.accept("topics");
     try (TopicAdmin admin = TopicAdmin.connect(kafka)) {

@@ -25,9 +25,10 @@ import picocli.CommandLine.Option;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Compare algorithms with the exact sliding window, call by call, on the same traffic. Prints for "
-          + "each how many calls it admits, how many it admits above the limit, and how many it denies below "
-          + "the limit. Also prints the most calls it admits in a window, and the error of its count.",
+      "Compare algorithms with the exact sliding window, call by call, on the same traffic. For each "
+          + "algorithm, print the calls that it admits, admits above the limit, and denies below the limit. "
+          + "Also print its maximum number of admitted calls in a window, and the mean error of its count as "
+          + "a fraction of the limit.",
       "With --policies: print which clients of recorded traffic the policies would have limited, and how often.",
       "The traffic is generated (--traffic), read from a web server's access log (--log), or recorded in "
           + "weir.calls.v1 (--from, --to; needs WEIR_KAFKA). The log has the common or combined format. The "

@@ -24,8 +24,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The state of the export, in memory and in a {@link StateFile}. It holds the read and closed
  * position of each partition, the completed rows, and the rows that were being sent when the
- * process ended. A batch begins with {@link #begin}, whose entry states which events may be sent
- * from then on, and ends with {@link #commit}. Not thread-safe.
+ * process ended. A batch begins with {@link #begin} and ends with {@link #commit}. The entry of
+ * {@code begin} lists the rows that may have been sent if the process ends before {@code commit}.
+ * Not thread-safe.
  *
  * <p>A reset aggregator writes rows again, and the export recognizes them. The CLOSE row of a
  * window marks all its FINAL rows as exported. A FINAL row after the newest CLOSE, and an

@@ -33,10 +33,12 @@ import picocli.CommandLine.Option;
           + "new rows (--follow). A row's record_id is the identifier of the event.",
       "You may stop the command at any moment and run it again: it continues where it stopped. The file "
           + "--state records the sent rows, so keep it as long as invoices.",
-      "A row that cannot be sent is printed, and written to the file --kept with the reason: "
-          + "UNMAPPED_CLIENT, UNMAPPED_METER, NEGATIVE, TOO_OLD (beyond Stripe's 35 days), REFUSED by "
-          + "Stripe, or UNCERTAIN (may have been sent before, which Stripe no longer recognizes). --rows sends kept rows "
-          + "again, except UNCERTAIN ones, which it keeps again."
+      "The command prints each row that it cannot send, and writes it to the file --kept with a reason: "
+          + "UNMAPPED_CLIENT, UNMAPPED_METER, NEGATIVE, TOO_OLD (older than Stripe's 35 days), REFUSED (by "
+          + "Stripe) or UNCERTAIN. An UNCERTAIN row may have been sent before, and Stripe can no longer "
+          + "detect the repetition.",
+      "--rows sends the rows of such a file. It writes UNCERTAIN rows to --kept again, unless "
+          + "--resend-uncertain is given."
     },
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {

@@ -230,12 +230,13 @@ final class LedgerComparison {
     }
     Instant end = Instant.ofEpochMilli(range.endEpochMillis());
     if (range.endEpochMillis() > nowEpochMillis) {
-      unproven.add("the range ends in the future; try again after " + end + " and WEIR_GRACE");
+      unproven.add(
+          "the range ends in the future; try again when WEIR_GRACE has passed after " + end);
       return;
     }
     unproven.add(
-        ("the range is not closed yet (%s); try again after %s and WEIR_GRACE, or WEIR_MAX_HOLD"
-                + " while a node is silent")
+        ("the range is not closed yet (%s); try again when WEIR_GRACE, or WEIR_MAX_HOLD while"
+                + " a node is silent, has passed after %s")
             .formatted(
                 least == 0
                     ? "a partition has no closed window"

@@ -269,7 +269,8 @@ final class LedgerRows {
       if (later.firstEndEpochMillis <= boundary) {
         if (place.isInRange || later.isInRange) {
           data.differences.add(
-              later.where + " has a closed_through_ms after the CLOSE of its window");
+              later.where
+                  + " has a closed_through_ms greater than that of the CLOSE of its window");
         }
         later.firstEndEpochMillis = Long.MAX_VALUE;
       }

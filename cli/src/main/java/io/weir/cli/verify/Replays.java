@@ -61,7 +61,7 @@ final class Replays {
     String lines = value == null ? "" : new String(value, StandardCharsets.UTF_8);
     if (refused == null || source == null) {
       differences.add(
-          "quarantine %d:%d does not identify the replayed record"
+          "quarantine record %d@%d does not identify the replayed record"
               .formatted(record.partition(), record.offset()));
       return;
     }

@@ -39,7 +39,8 @@ final class HealthProbe {
   }
 
   /**
-   * Sets the consumer of the server's time, in microseconds since 1970. It is called at each reply.
+   * Sets the consumer of the server's time, in microseconds since 1970. The consumer is called at
+   * each reply to TIME.
    */
   void onServerTime(LongConsumer consumer) {
     onServerTime = consumer;

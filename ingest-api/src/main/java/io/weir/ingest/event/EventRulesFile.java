@@ -90,7 +90,7 @@ public final class EventRulesFile {
 
   private EventRule rule(JsonNode node, String path) {
     if (!node.isObject()) {
-      fields.problem(path + " must be a mapping with 'meter'");
+      fields.problem(path + " must be a mapping with the field 'meter'");
     }
     fields.refuseUnknown(node, path, Set.of(METER, ENDPOINT, VALUE, SCALE));
     DataPath value = node.has(VALUE) ? path(node, path, VALUE) : null;

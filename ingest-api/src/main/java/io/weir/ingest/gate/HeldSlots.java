@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param leaseMicros time for which the call holds the slots without renewing them, equal to the
  *     shortest lease
  * @param taken the slots that an earlier attempt of the call did not already hold
- * @param ofThisTry whether only this attempt of the call can hold the slots, because the node
- *     created the id of the call
+ * @param ofThisTry true if the node created the call's id, so that no other attempt can have the
+ *     same id
  */
 public record HeldSlots(SlotToken token, long leaseMicros, List<SlotKey> taken, boolean ofThisTry) {
   public HeldSlots {

@@ -9,7 +9,7 @@ public sealed interface Recorded {
   /**
    * The log has stored the call, and the call will be counted.
    *
-   * @param durability current durability
+   * @param durability durability of the call's record at the time of the response
    * @param position the position of the call; a report that has reached it includes the call
    */
   record Durable(Durability durability, UsagePosition position) implements Recorded {}

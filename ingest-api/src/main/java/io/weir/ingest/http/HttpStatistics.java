@@ -107,7 +107,7 @@ public final class HttpStatistics {
         HttpStatistics::callsUnderWay);
     gauge(
         "weir.calls.under.way.max",
-        "calls that may be in progress at once: the current limit",
+        "current maximum of concurrent calls",
         statistics -> statistics.admitted(Admission::maxCallsUnderWay));
     gauge(
         "weir.calls.queue.delay.seconds",

@@ -89,7 +89,9 @@ final class OperatorCheck {
     }
     return isKnown(own, names)
         ? null
-        : "a web page of " + own + " sent the request, and WEIR_ADMIN_HOSTS does not name it";
+        : "a web page of "
+            + own
+            + " sent the request, and WEIR_ADMIN_HOSTS does not list this host";
   }
 
   private static String ofAPage(String origin) {

@@ -296,7 +296,7 @@ final class PolicyReader {
   private Set<String> names(JsonNode list, String path) {
     Set<String> names = new LinkedHashSet<>();
     if (!list.isArray()) {
-      fields.problem(path + " must be a list of names of policies");
+      fields.problem(path + " must be a list of policy names");
       return names;
     }
     for (int i = 0; i < list.size(); i++) {

@@ -210,7 +210,7 @@ final class BatchSealer {
     }
 
     /**
-     * Cuts chunks into batches of whole chunks.
+     * Groups chunks into batches, in order. It never splits a chunk.
      *
      * @param chunks the chunks, in order
      * @param withRest whether the last chunks form a batch even if they do not fill it; if false,

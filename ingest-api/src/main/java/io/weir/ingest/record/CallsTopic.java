@@ -94,7 +94,7 @@ final class CallsTopic {
                         + " within "
                         + config.startTimeout().toSeconds()
                         + " s")
-                + "; without a journal the node needs the topic to start ("
+                + "; a node that has no journal yet cannot start without this topic ("
                 + unknown.detail()
                 + ")",
             unknown.cause());

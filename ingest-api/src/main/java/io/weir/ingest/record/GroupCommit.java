@@ -163,7 +163,7 @@ final class GroupCommit {
    */
   String writeFailure() {
     if (isWriting && clock.nowNanos() - writeBegunNanos >= STALLED_NANOS) {
-      return "a write to the journal has not ended for "
+      return "a write to the journal has been in progress for "
           + TimeUnit.NANOSECONDS.toSeconds(clock.nowNanos() - writeBegunNanos)
           + " s";
     }

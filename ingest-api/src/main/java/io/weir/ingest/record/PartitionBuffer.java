@@ -344,8 +344,8 @@ final class PartitionBuffer {
   }
 
   /**
-   * Counts a failed attempt of a kind that {@link #batchFailed} does not count. Until the next
-   * acknowledgement, the buffer sends one batch at a time.
+   * Counts a fatal failure of the producer, or a failure to read a batch from the journal. Until
+   * the next acknowledgement, the buffer sends one batch at a time.
    */
   void attemptFailed() {
     failuresInARow++;

@@ -183,7 +183,7 @@ final class EventRulesTest {
         "typos: {}                                      | the file must contain a mapping",
         "types: []                                      | types must be a mapping",
         "{types: {}, colour: red}                       | colour is not known here",
-        "types: {a: b}                                  | types.a must be a mapping with 'meter'",
+        "types: {a: b}                                  | types.a must be a mapping with the field 'meter'",
         "types: {a: {}}                                 | types.a.meter is missing",
         "types: {a: {meter: m, scale: 2}}               | types.a.scale requires the field value",
         "types: {a: {meter: m, value: v, scale: 10}}    | types.a.scale must be an integer from 0 to 9",

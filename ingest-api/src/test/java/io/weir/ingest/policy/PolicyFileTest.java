@@ -66,7 +66,7 @@ final class PolicyFileTest {
                 .replace("LIMIT", LIMIT));
     assertHolds(problems, "policies[0].replaces must not name the policy itself");
     assertHolds(problems, "policies[1].replaces[1] is named twice");
-    assertHolds(problems, "policies[2].replaces must be a list of names of policies");
+    assertHolds(problems, "policies[2].replaces must be a list of policy names");
     assertHolds(problems, "policies[3].replaces[0] must be a string");
     assertHolds(
         invalid("policies: [{name: a, LIMIT, replaces: [none]}]".replace("LIMIT", LIMIT)),

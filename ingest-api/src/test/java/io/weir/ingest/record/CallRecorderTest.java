@@ -212,7 +212,7 @@ final class CallRecorderTest {
 
     record(recorder);
 
-    assertEquals(List.of("", "a write to the journal has not ended for 3 s"), told);
+    assertEquals(List.of("", "a write to the journal has been in progress for 3 s"), told);
     assertEquals("", recorder.commit().writeFailure());
   }
 

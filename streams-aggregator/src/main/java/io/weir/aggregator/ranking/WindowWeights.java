@@ -24,7 +24,10 @@ final class WindowWeights {
 
   private final Map<String, Pair> quantities = new HashMap<>();
 
-  /** Quantities of all other meters. The meter and a slash precede each name. */
+  /**
+   * Quantities of the meters that are not in {@link #quantities}. The meter and a slash precede
+   * each name.
+   */
   private final Pair furtherQuantities = new Pair();
 
   private final Pair denied = new Pair();

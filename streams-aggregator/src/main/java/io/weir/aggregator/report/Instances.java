@@ -18,8 +18,8 @@ import org.apache.kafka.streams.errors.StreamsNotStartedException;
 import org.apache.kafka.streams.state.HostInfo;
 
 /**
- * The aggregators that count each partition or have a copy of its state, according to the last
- * rebalance. They may include instances that have stopped since. Thread-safe.
+ * For each partition, the aggregators that count it or have a copy of its state, according to the
+ * last rebalance. They may include instances that have stopped since. Thread-safe.
  */
 public final class Instances {
   private final KafkaStreams meterCore;

@@ -69,9 +69,9 @@ final class HealingDelay {
         TimeUnit.NANOSECONDS.sleep(WARM_UP.toNanos());
         disturb(redis);
         out.printf(
-            "%d buckets deleted one by one, %d clients, %.0f calls/s on two nodes: disturbed"
-                + " decision to applied correction p50 %.0f ms, p99 %.0f ms, max %.0f ms;"
-                + " not corrected %d, calls not answered %d%n",
+            "%d buckets deleted one by one, %d clients, %.0f calls/s on two nodes: delay from"
+                + " the first decision of the new epoch to its correction: p50 %.0f ms, p99 %.0f ms,"
+                + " max %.0f ms; %d buckets not corrected, %d calls not answered%n",
             delaysMicros.getTotalCount() + unhealed,
             CLIENTS,
             CALLS_PER_SECOND,

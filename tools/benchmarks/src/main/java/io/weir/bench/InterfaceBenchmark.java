@@ -22,8 +22,8 @@ import java.util.function.LongSupplier;
 /**
  * Measures each interface of Weir, and other limiters: nginx' {@code limit_req}, a stick table of
  * HAProxy (both in the memory of one process), and rate-limiter-flexible with the same kind of
- * Redis. Rounds alternate, and each server is a separate process. Each rate has the processor time
- * per call of each process.
+ * Redis. Rounds alternate, and each server is a separate process. For each rate, it also prints the
+ * CPU time that each process uses per call.
  */
 final class InterfaceBenchmark {
   private static final Duration WARM_UP = Duration.ofSeconds(6);

@@ -60,7 +60,7 @@ public final class WeirProcess implements AutoCloseable {
   }
 
   /**
-   * Starts a main class of this class path.
+   * Starts a process with a main class from this process's class path.
    *
    * @param folder folder for its error output
    * @param environment as in {@link #start}

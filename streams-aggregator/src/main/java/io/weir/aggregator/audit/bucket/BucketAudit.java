@@ -308,7 +308,7 @@ public final class BucketAudit {
         && watermarkMillis - marginMillis > latestFullAtMicros() / MICROS_PER_MILLI;
   }
 
-  /** Returns whether the bucket is not full at a time. */
+  /** Returns whether the bucket is not full at the given time. */
   public boolean isUsed(long atMillis) {
     TimeToFull time = account.timeToFull();
     return Math.max(time.trueMicros(), time.cacheMicros()) > atMillis * MICROS_PER_MILLI;
