@@ -150,8 +150,8 @@ public final class AccessHandler extends Handler.Wrapper {
         ? Problem.of(
             ProblemReason.NOT_ALLOWED,
             "Host and Origin must name this machine because no tokens are configured; set"
-                + " WEIR_TOKENS_FILE, or WEIR_UNPROTECTED=allow if a proxy in front of it"
-                + " authorizes requests")
+                + " WEIR_TOKENS_FILE, or WEIR_UNPROTECTED=allow if a proxy in front of this"
+                + " process authorizes requests")
         : null;
   }
 

@@ -175,7 +175,7 @@ public record AccessSettings(
               + variable
               + "=127.0.0.1, or "
               + UNPROTECTED
-              + "=allow if a proxy in front of it authorizes requests");
+              + "=allow if a proxy in front of this process authorizes requests");
     }
     return host;
   }

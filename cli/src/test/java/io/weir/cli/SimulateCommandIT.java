@@ -68,7 +68,7 @@ final class SimulateCommandIT {
     assertEnds(0, "simulate");
 
     List<String> lines = output.lines().toList();
-    assertTrue(lines.get(0).contains("100 calls a window of PT1M"), output);
+    assertTrue(lines.get(0).contains("limit 100 calls per window of PT1M"), output);
     assertEquals(
         "fixed-window                2,000            1,000              0          200     50.0 %",
         lines.get(3));

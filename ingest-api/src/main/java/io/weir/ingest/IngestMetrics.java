@@ -58,11 +58,11 @@ final class IngestMetrics implements AutoCloseable {
   void bindBounds(long maxJournalBytes, Duration decisionDeadline) {
     bound(
         "weir.log.journal.max.bytes",
-        "bytes of calls that the journal may hold (WEIR_JOURNAL_MAX_BYTES)",
+        "maximum bytes of calls in the journal (WEIR_JOURNAL_MAX_BYTES)",
         (double) maxJournalBytes);
     bound(
         "weir.decision.deadline.seconds",
-        "seconds that the cache may take to reply to a check (WEIR_DECISION_DEADLINE)",
+        "maximum time for the cache to reply to a check, in seconds (WEIR_DECISION_DEADLINE)",
         decisionDeadline.toNanos() / NANOS_PER_SECOND);
   }
 
@@ -74,8 +74,8 @@ final class IngestMetrics implements AutoCloseable {
   void bindClock(DecisionClock clock) {
     Gauge.builder("weir.clock.offset.ms", clock, DecisionClock::offsetMillis)
         .description(
-            "milliseconds by which Redis' clock is ahead of this machine's clock; Redis' clock "
-                + "dates calls")
+            "milliseconds by which Redis' clock is ahead of this machine's clock; calls have"
+                + " the time of Redis' clock")
         .register(registry);
   }
 

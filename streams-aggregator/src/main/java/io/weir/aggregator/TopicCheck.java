@@ -83,8 +83,8 @@ final class TopicCheck {
     Duration kept = millis == null ? Duration.ZERO : Duration.ofMillis(Long.parseLong(millis));
     if (kept.compareTo(Topics.STATE.tombstonesKept()) < 0) {
       LOG.warn(
-          "topic {} keeps tombstones for {}, but should keep them for {}. An instance reads the"
-              + " whole topic again after it was stopped for half of that time. See: weir topics check",
+          "topic {} keeps tombstones for {}, but should keep them for {}. An instance that was"
+                + " stopped for half of the shorter time reads the whole topic again. See: weir topics check",
           Topics.STATE.name(),
           kept,
           Topics.STATE.tombstonesKept());

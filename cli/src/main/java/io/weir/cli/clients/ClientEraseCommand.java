@@ -30,15 +30,17 @@ import picocli.CommandLine.Parameters;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Erase the newest figures of a client's windows. Without it weir.usage.state.v1 and the tables"
-          + " of the aggregators keep them for ever. First stop the client's calls, and delete its entry"
+      "Erase the newest figures of a client's windows. Otherwise weir.usage.state.v1 and"
+          + " the tables of the aggregators keep these figures for ever. First stop the client's calls,"
+          + " and delete its entry"
           + " with 'weir clients delete'. docs/security.md describes the whole procedure.",
-      "A window is erased when Weir can no longer count it again. The window is closed, it accepts no"
-          + " more calls (WEIR_LATENESS), and weir.calls.v1 has none of its calls left. For the other"
-          + " windows the command prints when they can be erased. Run it again at that time.",
+      "A window is erased when Weir can no longer count it again: the window is"
+          + " closed, accepts no more calls (WEIR_LATENESS), and has no calls left in weir.calls.v1. For"
+          + " the other windows, the command prints the time from which they can be erased. Run the"
+          + " command again at that time.",
       "The ledger is not changed, so bills stay as they are. You may stop the command at any moment"
-          + " and run it again: it erases what is left. At the end it lists the other places that keep"
-          + " data of the client, and for how long.",
+          + " and run it again: it erases what is left. At the end it lists the other places"
+                + " that keep data of the client, and how long they keep the data.",
       "Needs WEIR_KAFKA, and the same WEIR_LATENESS as the aggregators."
     },
     exitCodeListHeading = "%nExit status:%n",
@@ -120,7 +122,8 @@ final class ClientEraseCommand implements Callable<Integer> {
     }
     if (hasEntry) {
       out.printf(
-          "HAS AN ENTRY in %s: 'weir clients delete %s', and remove it from policy files%n",
+          "HAS AN ENTRY in %s: run 'weir clients delete %s', and remove the client from policy"
+                + " files%n",
           Topics.CLIENTS.name(), client);
     }
     out.printf("other places that keep data of %s:%n", client);

@@ -44,7 +44,7 @@ final class ClientKeysCommand {
       description = {
         "Create an API key of a client and print it. The key is shown only once, because Weir keeps"
             + " only its SHA-256. All other messages go to standard error.",
-        "With --sha256 the command imports a key that was created elsewhere, and prints none."
+        "With --sha256 the command imports a key that was created elsewhere, and prints no key."
       })
   int create(
       @Parameters(paramLabel = "CLIENT", description = "the client") String client,

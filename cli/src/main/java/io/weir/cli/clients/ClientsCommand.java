@@ -29,7 +29,7 @@ import picocli.CommandLine.Parameters;
     mixinStandardHelpOptions = true,
     description =
         "Publish the settings of single clients: their plan, the calendar of their quotas and bills,"
-            + " and their API keys. Erase the rows that are left of a client.",
+            + " and their API keys. Erase the remaining rows of a client.",
     subcommands = {ClientKeysCommand.class, ClientEraseCommand.class})
 public final class ClientsCommand {
   @Mixin private final Terminal terminal = new Terminal();
@@ -73,17 +73,17 @@ public final class ClientsCommand {
               paramLabel = "ZONE",
               description =
                   "time zone of the client's days, months and billing periods, such as Europe/Paris"
-                      + " (UTC for bills)")
+                      + " (default for bills: UTC)")
           @Nullable String zone,
       @Option(
               names = "--billing-anchor",
               paramLabel = "DATE",
               description =
                   "a day on which a billing period of quotas and bills begins, such as 2026-01-17"
-                      + " (the 1st for bills)")
+                      + " (default for bills: the 1st)")
           @Nullable String anchor) {
     if (plan == null && zone == null && anchor == null) {
-      throw terminal.wrong("give --plan, --time-zone, --billing-anchor, or several");
+      throw terminal.wrong("give at least one of --plan, --time-zone and --billing-anchor");
     }
     PolicyKey key = key(client);
     return print(

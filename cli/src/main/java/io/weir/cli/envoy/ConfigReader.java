@@ -90,7 +90,7 @@ final class ConfigReader {
       nodes.add(node);
       String value = node.value();
       if (!seen.add(node.key().length() + node.key() + (value == null ? "" : value))) {
-        problem(here, "repeats key and value of a descriptor before it");
+        problem(here, "repeats the key and value of an earlier descriptor");
       }
     }
     return nodes;

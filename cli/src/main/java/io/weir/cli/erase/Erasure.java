@@ -181,7 +181,7 @@ public final class Erasure {
           present.size()
               + " of the erased rows exist again, the first is "
               + present.get(0)
-              + "; their calls must have been counted meanwhile, check WEIR_LATENESS");
+              + "; their calls were counted during the erasure; check WEIR_LATENESS");
     }
   }
 

@@ -64,9 +64,9 @@ public final class PoliciesCommand {
       @Option(
               names = "--against-usage",
               description =
-                  "also compare with the usage that the aggregators have counted (needs WEIR_KAFKA): print the"
-                      + " meters, endpoints and clients of policies that no counted call has, and the"
-                      + " buckets that calls of several meters share")
+                  "also compare with the usage that the aggregators have counted (needs WEIR_KAFKA): print"
+                + " the meters, endpoints and clients that policies name but no counted call has,"
+                + " and the buckets that several meters share")
           boolean againstUsage) {
     PrintWriter out = terminal.out();
     Path read = fileOf(file, terminal);
@@ -177,7 +177,7 @@ public final class PoliciesCommand {
       mixinStandardHelpOptions = true,
       description = {
         "Print the JSON Schema of policy files, for editors.",
-        "A YAML file refers to it in its first line: # yaml-language-server: $schema=policies.schema.json"
+        "A YAML file names the schema in its first line: # yaml-language-server: $schema=policies.schema.json"
       })
   int schema() {
     terminal.print(PolicyFile.schema());

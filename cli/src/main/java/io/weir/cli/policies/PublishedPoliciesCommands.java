@@ -88,8 +88,8 @@ public final class PublishedPoliciesCommands {
     @Option(
         names = "--yes",
         description =
-            "remove without asking what the file lacks; without this option and without a terminal"
-                + " such a file is refused with exit status 3")
+            "remove the entries that the file lacks, without a question; without this option"
+                + " and a terminal, the command refuses such a file with exit status 3")
     private boolean yes;
 
     @Override
@@ -130,7 +130,7 @@ public final class PublishedPoliciesCommands {
       terminal
           .err()
           .printf(
-              "weir: %s is not published: it would remove %s, which is not confirmed;"
+              "weir: %s is not published: this would remove %s, which you have not confirmed;"
                   + " add these entries to the file (weir policies export), or apply it with --yes%n",
               applied.name(), change.removed());
       return CommandContext.NOT_CONFIRMED;

@@ -134,7 +134,8 @@ public final class QuarantineCommand {
       exitCodeListHeading = "%nExit status:%n",
       exitCodeList = {
         "0:all selected lines are counted, or would be sent (--dry-run)",
-        "1:some lines stay, were refused again or are not counted yet, each printed; or Kafka failed",
+        "1:some lines stay, were refused again or are not counted yet (each is printed); or"
+                + " Kafka failed",
         "2:an option or a variable is wrong"
       },
       footerHeading = "%nExamples:%n",

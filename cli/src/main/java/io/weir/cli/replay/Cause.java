@@ -16,7 +16,7 @@ enum Cause {
   /** Tokens were charged without a record. */
   GAP(
       true,
-      "tokens were charged before it without a record: a node died, or a lease was not used up"),
+      "tokens were charged earlier without a record: a node died, or a lease was not used up"),
   /** Redis returned to an earlier state of the bucket. */
   OVERLAP(true, "Redis lost its newest charges: a failover, or old data"),
   /** Redis' clock stepped back. */
@@ -28,7 +28,7 @@ enum Cause {
   /** Redis did not decide. */
   FAILURE_MODE(false, "Redis did not decide: on_cache_failure did"),
   /** No record has the bucket. */
-  NOT_RECORDED(false, "denied by a bucket that records do not have"),
+  NOT_RECORDED(false, "denied by a bucket that is not recorded"),
   /** The state of the bucket before the range is unknown. */
   BEFORE_RANGE(false, "the first record of its bucket: earlier records are not in the range"),
   /** The policies of the recorded version are unknown. */

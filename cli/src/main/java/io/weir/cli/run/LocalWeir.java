@@ -104,8 +104,8 @@ final class LocalWeir implements AutoCloseable {
     } catch (NoClassDefFoundError missing) {
       weir.close();
       throw new CommandFailedException(
-          "this installation has no Kafka broker and no redis-server to start, like the container"
-              + " image: set WEIR_KAFKA and WEIR_REDIS, or use ./weir of the repository",
+          "this installation, like the container image, contains neither Kafka nor"
+                + " redis-server: set WEIR_KAFKA and WEIR_REDIS, or use ./weir of the repository",
           missing);
     } catch (Throwable failed) {
       weir.close();
@@ -228,8 +228,8 @@ final class LocalWeir implements AutoCloseable {
               variable -> {
                 throw new Settings.InvalidSettingException(
                     variable
-                        + " is set, but WEIR_KAFKA is not; the broker that weir starts then takes no"
-                        + " properties");
+                        + " is set, but WEIR_KAFKA is not; the broker that weir then starts"
+                + " accepts no properties");
               });
     }
   }

@@ -69,7 +69,7 @@ final class AlgorithmComparison {
   private String title(String traffic) {
     long clients = calls.stream().map(SimulatedCall::client).distinct().count();
     return String.format(
-        "%,d calls of %s at %,d calls a window of %s: %s",
+        "%,d calls of %s, limit %,d calls per window of %s: %s",
         calls.size(),
         clients == 1 ? "one client" : String.format("%,d clients", clients),
         limit,

@@ -164,7 +164,8 @@ final class RowExporter {
     } else if (tried != null && (!isToSend || tried.isBefore(now.minus(CERTAIN)))) {
       batch.add(exported, uncertain(row.recordId(), tried));
     } else if (kept != null && verdict instanceof RowJudge.Send) {
-      batch.add(exported, new RowJudge.Keep(kept, "was already kept; --rows sends it"));
+      batch.add(exported, new RowJudge.Keep(kept, "an earlier run wrote this row to --kept;"
+                + " --rows sends it"));
     } else if (isToSend && !batch.isOfKeptRows && ExportState.isForgotten(row, now)) {
       batch.add(exported, forgotten(row.recordId()));
     } else {
@@ -183,7 +184,8 @@ final class RowExporter {
   private static RowJudge.Keep forgotten(String recordId) {
     return new RowJudge.Keep(
         RowJudge.Reason.UNCERTAIN,
-        ("its window ended more than %d days ago, and --state no longer knows whether it was sent;"
+        ("its window ended more than %d days ago, and --state no longer records whether it was"
+                + " sent;"
                 + " look for %s in Stripe")
             .formatted(ExportState.MEMORY.toDays(), recordId));
   }

@@ -158,8 +158,8 @@ final class StripeExport {
       if (each.getValue() > end) {
         throw new CommandFailedException(
             ("partition %d of the ledger ends at offset %d, but --state has read it up to %d: the"
-                    + " topic was recreated, or has lost rows. Start with a new --state, and with"
-                    + " --since the time up to which everything was sent")
+                    + " topic was recreated, or has lost rows. Start with a new --state, and"
+                + " set --since to the end of the last window of which all rows were sent")
                 .formatted(each.getKey(), end, each.getValue()));
       }
     }

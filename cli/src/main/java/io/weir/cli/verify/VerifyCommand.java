@@ -39,7 +39,7 @@ import picocli.CommandLine.Option;
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
       "0:the range is closed and complete, and everything agrees",
-      "1:there are differences, each printed after DIFFERS; or Kafka or the disk failed",
+      "1:there are differences (each is printed after DIFFERS); or Kafka or the disk failed",
       "2:an option or a variable is wrong",
       "3:no difference so far, but the range is not closed yet, or calls of it may be missing;"
           + " each reason is printed after UNPROVEN"
@@ -138,7 +138,7 @@ public final class VerifyCommand implements Callable<Integer> {
     Instant last = startAtOrAfter(to, window);
     terminal.require(
         first.isBefore(last),
-        "no window of " + window + " (WEIR_WINDOW) starts from --from to --to");
+        "no window of " + window + " (WEIR_WINDOW) starts between --from and --to");
     if (!first.equals(from) || !last.equals(to)) {
       terminal
           .err()

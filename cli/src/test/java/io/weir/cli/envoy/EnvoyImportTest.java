@@ -371,7 +371,7 @@ final class EnvoyImportTest {
             "f0: descriptors[0].descriptors[0].value has a * before its end, which patterns"
                 + " cannot express",
             "f0: descriptors[1].shadow_mode must be true or false",
-            "f0: descriptors[2] repeats key and value of a descriptor before it",
+            "f0: descriptors[2] repeats the key and value of an earlier descriptor",
             "f0: descriptors[3].value must be a string; put it in quotes",
             "f0: descriptors[3].rate_limit must not have unit or requests_per_unit, because it is unlimited",
             "f0: descriptors[5] never applies, because descriptors[4] precedes it and matches the same values",

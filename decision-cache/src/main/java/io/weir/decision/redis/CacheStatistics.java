@@ -87,7 +87,7 @@ final class CacheStatistics {
         counter(
             registry,
             "weir.cache.checks.sent",
-            "checks sent; divided by script calls, the mean batch");
+            "checks sent to Redis; divided by script calls: the mean batch size");
     for (int i = 0; i < SIZE_CLASSES; i++) {
       batches[i] =
           Counter.builder("weir.cache.batches")
@@ -124,7 +124,7 @@ final class CacheStatistics {
         counter(
             registry,
             "weir.cache.faults",
-            "exceptions that were unexpected, in threads that call Redis; the threads continued");
+            "unexpected exceptions in threads that call Redis; the threads continued");
     faultsOf = new ThreadFaults(faults::increment);
   }
 

@@ -112,8 +112,8 @@ final class RedisAddress {
     String credentials = form.group(3);
     if (credentials != null && BARE_PERCENT.matcher(credentials).find()) {
       throw new IllegalArgumentException(
-          "must not have a % in its user or password that does not begin an encoded character;"
-              + " write it as %25");
+          "must not have a % in its user or password, except before an encoded character;"
+                + " write a percent sign as %25");
     }
     RedisAddress address = new RedisAddress(form, rest);
     if (address.isCluster && !address.database.isEmpty() && !address.database.equals("0")) {

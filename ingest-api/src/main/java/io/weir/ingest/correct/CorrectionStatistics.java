@@ -122,7 +122,7 @@ public final class CorrectionStatistics {
     gauge(
         registry,
         "weir.corrections.waiting",
-        "records that were read, but that the cache has not answered yet",
+        "records that were read, but not answered by the cache yet",
         CorrectionStatistics::waiting);
     gauge(
         registry,
@@ -149,7 +149,7 @@ public final class CorrectionStatistics {
 
   private static Counter restorations(MeterRegistry registry, String event) {
     return Counter.builder("weir.cache.restorations")
-        .description("restorations of the cache that this node began, abandoned or completed")
+        .description("restorations that this node began, abandoned or completed")
         .tag("event", event)
         .register(registry);
   }

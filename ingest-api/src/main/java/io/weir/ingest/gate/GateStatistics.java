@@ -72,7 +72,8 @@ final class GateStatistics {
     // Micrometer
     FunctionCounter.builder("weir.local.buckets.forgotten", local, LocalDecider::forgottenBuckets)
         .description(
-            "buckets of local decisions that were discarded for lack of room and start full again")
+            "buckets of local decisions that were removed at their maximum number; they start"
+                + " full again")
         .register(registry);
   }
 

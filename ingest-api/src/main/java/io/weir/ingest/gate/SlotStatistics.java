@@ -30,7 +30,8 @@ final class SlotStatistics {
     refused = renewals(registry, "refused");
     abandoned =
         Counter.builder("weir.slot.releases.abandoned")
-            .description("releases of slots whose key in Redis holds a value that is not Weir's")
+            .description("abandoned releases of slots: the key in Redis has a value that Weir"
+                + " did not write")
             .register(registry);
   }
 

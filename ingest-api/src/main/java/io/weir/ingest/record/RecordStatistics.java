@@ -87,7 +87,7 @@ public final class RecordStatistics {
         counter(
             registry,
             "weir.log.faults",
-            "exceptions in the recording threads that were unexpected; the failed part restarted");
+            "unexpected exceptions in the recording threads; the failed part restarted");
     foundLines =
         counter(
             registry, "weir.log.found.calls", "calls that an earlier process left in the journal");

@@ -66,7 +66,7 @@ final class PartitionMetrics {
         counter(
             partition,
             "weir.id.conflicts",
-            "calls with the id of another call, which are billed",
+            "calls with the id of another call; both are billed",
             Tags.empty(),
             PartitionProgress::idConflicts));
     meters.add(

@@ -321,7 +321,7 @@ public final class TableFollower implements AutoCloseable {
             "reading partition={} into the usage table took longer than half of the"
                 + " delete.retention.ms of topic {} times_in_succession={}; the partition is read"
                 + " again with twice the time, and reports may show rows that were erased"
-                + " meanwhile. If Kafka was available and no clock was set, increase"
+                + " meanwhile. If Kafka was available and no clock was changed, increase"
                 + " delete.retention.ms",
             one.partition(),
             Topics.STATE.name(),

@@ -408,7 +408,8 @@ public final class PolicyEditor {
             Reason.INVALID,
             List.of(
                 refusal,
-                "change it with the release of Weir that wrote it, or publish a complete file: "
+                "change the policies with the version of Weir that wrote them, or publish a"
+                + " complete file: "
                     + "weir policies apply FILE"),
             null);
       }

@@ -191,7 +191,7 @@ public final class PolicyFollower implements AutoCloseable {
       follower.useUnlessRead(stopgap);
     }
     Gauge.builder("weir.policies.version", follower, it -> it.inForce().state().version())
-        .description("policies in force, by their version")
+        .description("version of the policies in force")
         .register(registry);
     Gauge.builder("weir.policies.behind", follower, it -> it.problem() == null ? 0 : 1)
         .description(
