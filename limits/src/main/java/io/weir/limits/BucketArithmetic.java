@@ -136,7 +136,7 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
     return ticks > MAX_WAIT_MICROS / by.tickMicros() ? MAX_WAIT_MICROS : ticks * by.tickMicros();
   }
 
-  /** Returns whether a bucket of this limit can ever hold the cost. */
+  /** Returns whether a bucket of this limit can ever have enough tokens for the cost. */
   default boolean canHold(long costTokens) {
     return costTokens <= capacityTokens();
   }

@@ -3,7 +3,7 @@ package io.weir.limits;
 
 /** A bucket at the time of a decision. Immutable. */
 public sealed interface BucketView permits CountedBucket, CacheOnlyBucket {
-  /** Returns whether the bucket can ever hold the cost. */
+  /** Returns whether the bucket can ever have enough tokens for the cost. */
   boolean canHold(long costTokens);
 
   /** Returns whether the bucket has enough tokens for the cost. */

@@ -41,7 +41,7 @@ public sealed interface Decision {
    *     policy-fails-closed}
    * @param reason the reason as in the check API, such as {@code not-enough-tokens}
    * @param detail a sentence that explains the reason
-   * @param violatedPolicies names of the enforced policies whose bucket did not hold the cost
+   * @param violatedPolicies names of the enforced policies whose bucket did not have enough tokens
    */
   record Denied(
       Verdict verdict, int status, String reason, String detail, List<String> violatedPolicies)

@@ -11,7 +11,7 @@ import java.time.Duration;
  * @param limit the bucket's capacity in tokens, or the number of slots
  * @param remaining number of whole tokens that remain after this call; 0 if the bucket is in debt
  * @param reset time until the bucket is full; for a quota, the time until its period ends
- * @param isAllowed whether the bucket held the cost
+ * @param isAllowed whether the bucket had enough tokens
  */
 public record PolicyState(
     String policy, String mode, long limit, long remaining, Duration reset, boolean isAllowed) {}

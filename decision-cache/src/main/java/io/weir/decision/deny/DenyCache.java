@@ -114,7 +114,7 @@ public final class DenyCache {
     return shortages == null ? null : new Decision.StillDenied(shortages);
   }
 
-  /** Returns the current reply for the bucket; null if the bucket may hold the cost. */
+  /** Returns the current reply for the bucket; null if the bucket may have enough tokens. */
   private @Nullable BucketReply reply(Denial denial, BucketRequest request, Check check, long now) {
     long mostElapsedNanos = now - denial.beforeDenialNanos;
     if (check.cost() < denial.costTokens

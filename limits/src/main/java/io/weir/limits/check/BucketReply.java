@@ -4,7 +4,7 @@ package io.weir.limits.check;
 /**
  * The reply for one bucket of a check.
  *
- * @param sufficient whether the bucket held the cost before the decision
+ * @param sufficient whether the bucket had enough tokens before the decision
  * @param remainingTokens number of whole tokens in the bucket after the decision; 0 to the capacity
  * @param resetMicros time until the bucket is full if no call takes tokens meanwhile; 0 if it is
  *     full

@@ -16,7 +16,7 @@ public sealed interface Decision {
   }
 
   /**
-   * The call is allowed: every enforced bucket held the cost. The cache took the cost from all of
+   * The call is allowed: every enforced bucket had enough tokens. The cache took the cost from all of
    * them, except for a peek.
    */
   record Allowed(long decidedAtEpochMicros, List<BucketReply> buckets) implements Decided {
@@ -26,7 +26,7 @@ public sealed interface Decision {
   }
 
   /**
-   * The call is denied: an enforced bucket did not hold the cost. The cache took nothing.
+   * The call is denied: an enforced bucket did not have enough tokens. The cache took nothing.
    *
    * @param decidingBucket index of the enforced bucket with the longest waiting time, or of the
    *     first bucket with a capacity below the cost
@@ -45,11 +45,11 @@ public sealed interface Decision {
   }
 
   /**
-   * The call is denied by enforced buckets that, as the node already knows, do not hold the cost.
+   * The call is denied by enforced buckets that, as the node already knows, do not have enough tokens.
    * Usually the node sent no request to the cache. If {@code isPartial} is true, it sent requests,
    * and only some of the servers have replied.
    *
-   * @param shortages the buckets that do not hold the cost, at least one, in the order of the check
+   * @param shortages the buckets that do not have enough tokens, at least one, in the order of the check
    * @param isPartial whether a server did not reply; it is then unknown whether that server took
    *     tokens
    */

@@ -50,9 +50,9 @@ public record PartitionAccuracy(
    *
    * @param decided number of decisions by the cache: charges and denials
    * @param wronglyAdmitted number of calls that the cache admitted although the bucket, by the
-   *     records, did not hold the cost
+   *     records, did not have enough tokens
    * @param wronglyDenied number of calls that the cache denied although the bucket, by the records,
-   *     held the cost
+   *     had enough tokens
    * @param driftNowTokens sum of |level by the records − level in the cache| over the live buckets.
    *     It includes only known differences that no decision has confirmed as corrected
    * @param outageTokens number of tokens that were admitted without the cache
