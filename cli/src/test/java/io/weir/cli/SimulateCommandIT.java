@@ -180,7 +180,7 @@ final class SimulateCommandIT {
     assertTrue(errors.contains("1 line cannot be read as calls, the first is line 18"), errors);
 
     assertEnds(0, "simulate", "--log", file.toString(), "--limit", "2");
-    assertTrue(output.startsWith("17 calls of 3 clients at 2 calls a window"), output);
+    assertTrue(output.startsWith("17 calls of 3 clients, limit 2 calls per window"), output);
   }
 
   @Test

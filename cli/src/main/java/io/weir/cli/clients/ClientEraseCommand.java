@@ -40,7 +40,7 @@ import picocli.CommandLine.Parameters;
           + " command again at that time.",
       "The ledger is not changed, so bills stay as they are. You may stop the command at any moment"
           + " and run it again: it erases what is left. At the end it lists the other places"
-                + " that keep data of the client, and how long they keep the data.",
+          + " that keep data of the client, and how long they keep the data.",
       "Needs WEIR_KAFKA, and the same WEIR_LATENESS as the aggregators."
     },
     exitCodeListHeading = "%nExit status:%n",
@@ -123,7 +123,7 @@ final class ClientEraseCommand implements Callable<Integer> {
     if (hasEntry) {
       out.printf(
           "HAS AN ENTRY in %s: run 'weir clients delete %s', and remove the client from policy"
-                + " files%n",
+              + " files%n",
           Topics.CLIENTS.name(), client);
     }
     out.printf("other places that keep data of %s:%n", client);

@@ -65,8 +65,8 @@ public final class PoliciesCommand {
               names = "--against-usage",
               description =
                   "also compare with the usage that the aggregators have counted (needs WEIR_KAFKA): print"
-                + " the meters, endpoints and clients that policies name but no counted call has,"
-                + " and the buckets that several meters share")
+                      + " the meters, endpoints and clients that policies name but no counted call has,"
+                      + " and the buckets that several meters share")
           boolean againstUsage) {
     PrintWriter out = terminal.out();
     Path read = fileOf(file, terminal);

@@ -135,7 +135,7 @@ public final class QuarantineCommand {
       exitCodeList = {
         "0:all selected lines are counted, or would be sent (--dry-run)",
         "1:some lines stay, were refused again or are not counted yet (each is printed); or"
-                + " Kafka failed",
+            + " Kafka failed",
         "2:an option or a variable is wrong"
       },
       footerHeading = "%nExamples:%n",

@@ -105,7 +105,7 @@ final class LocalWeir implements AutoCloseable {
       weir.close();
       throw new CommandFailedException(
           "this installation, like the container image, contains neither Kafka nor"
-                + " redis-server: set WEIR_KAFKA and WEIR_REDIS, or use ./weir of the repository",
+              + " redis-server: set WEIR_KAFKA and WEIR_REDIS, or use ./weir of the repository",
           missing);
     } catch (Throwable failed) {
       weir.close();
@@ -229,7 +229,7 @@ final class LocalWeir implements AutoCloseable {
                 throw new Settings.InvalidSettingException(
                     variable
                         + " is set, but WEIR_KAFKA is not; the broker that weir then starts"
-                + " accepts no properties");
+                        + " accepts no properties");
               });
     }
   }

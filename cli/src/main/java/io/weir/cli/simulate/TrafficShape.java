@@ -27,8 +27,9 @@ enum TrafficShape {
   },
 
   /** The limit just before the end of a window, the limit again just after it, then a pause. */
-  EDGE("the limit's number of calls just before the end of a window, again just after it, then"
-                + " a pause") {
+  EDGE(
+      "the limit's number of calls just before the end of a window, again just after it, then"
+          + " a pause") {
     @Override
     void fill(Calls calls) {
       for (double boundary = 1; boundary < calls.length; boundary += 3) {

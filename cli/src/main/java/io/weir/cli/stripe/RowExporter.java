@@ -164,8 +164,9 @@ final class RowExporter {
     } else if (tried != null && (!isToSend || tried.isBefore(now.minus(CERTAIN)))) {
       batch.add(exported, uncertain(row.recordId(), tried));
     } else if (kept != null && verdict instanceof RowJudge.Send) {
-      batch.add(exported, new RowJudge.Keep(kept, "an earlier run wrote this row to --kept;"
-                + " --rows sends it"));
+      batch.add(
+          exported,
+          new RowJudge.Keep(kept, "an earlier run wrote this row to --kept; --rows sends it"));
     } else if (isToSend && !batch.isOfKeptRows && ExportState.isForgotten(row, now)) {
       batch.add(exported, forgotten(row.recordId()));
     } else {

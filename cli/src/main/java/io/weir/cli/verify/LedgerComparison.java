@@ -269,8 +269,7 @@ final class LedgerComparison {
     long heldFrom = part.heldFromEpochMillis();
     if (range.fromEpochMillis() < heldFrom) {
       unproven.add(
-          "partition %d has all calls only from %s on, because older ones have expired"
-                + " (--from)"
+          "partition %d has all calls only from %s on; older ones have expired (--from)"
               .formatted(partition, Instant.ofEpochMilli(heldFrom)));
     }
     // before the range is closed, the low watermark of a healthy node may be before the end of the

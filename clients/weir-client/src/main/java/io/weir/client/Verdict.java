@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param durability durability of the call's record: {@code journaled}, {@code acked} or {@code
  *     dropped}; null if the node does not report it
  * @param policiesVersion version of the published policies that decided the call
- * @param retryAfter time until every enforced bucket has enough tokens; zero if the call is allowed,
- *     or if a retry cannot succeed
+ * @param retryAfter time until every enforced bucket has enough tokens; zero if the call is
+ *     allowed, or if a retry cannot succeed
  * @param delay time by which a queue requires the caller to delay the call; zero without a queue
  * @param slot slot that the call holds while it is in progress; null without a slot
  * @param limits the state of each matching policy's bucket, in the order of the policies

@@ -113,7 +113,7 @@ final class RedisAddress {
     if (credentials != null && BARE_PERCENT.matcher(credentials).find()) {
       throw new IllegalArgumentException(
           "must not have a % in its user or password, except before an encoded character;"
-                + " write a percent sign as %25");
+              + " write a percent sign as %25");
     }
     RedisAddress address = new RedisAddress(form, rest);
     if (address.isCluster && !address.database.isEmpty() && !address.database.equals("0")) {

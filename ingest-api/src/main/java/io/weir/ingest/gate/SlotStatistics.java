@@ -30,8 +30,9 @@ final class SlotStatistics {
     refused = renewals(registry, "refused");
     abandoned =
         Counter.builder("weir.slot.releases.abandoned")
-            .description("abandoned releases of slots: the key in Redis has a value that Weir"
-                + " did not write")
+            .description(
+                "abandoned releases of slots: the key in Redis has a value that Weir"
+                    + " did not write")
             .register(registry);
   }
 

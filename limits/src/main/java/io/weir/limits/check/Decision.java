@@ -16,8 +16,8 @@ public sealed interface Decision {
   }
 
   /**
-   * The call is allowed: every enforced bucket had enough tokens. The cache took the cost from all of
-   * them, except for a peek.
+   * The call is allowed: every enforced bucket had enough tokens. The cache took the cost from all
+   * of them, except for a peek.
    */
   record Allowed(long decidedAtEpochMicros, List<BucketReply> buckets) implements Decided {
     public Allowed {
@@ -45,11 +45,12 @@ public sealed interface Decision {
   }
 
   /**
-   * The call is denied by enforced buckets that, as the node already knows, do not have enough tokens.
-   * Usually the node sent no request to the cache. If {@code isPartial} is true, it sent requests,
-   * and only some of the servers have replied.
+   * The call is denied by enforced buckets that, as the node already knows, do not have enough
+   * tokens. Usually the node sent no request to the cache. If {@code isPartial} is true, it sent
+   * requests, and only some of the servers have replied.
    *
-   * @param shortages the buckets that do not have enough tokens, at least one, in the order of the check
+   * @param shortages the buckets that do not have enough tokens, at least one, in the order of the
+   *     check
    * @param isPartial whether a server did not reply; it is then unknown whether that server took
    *     tokens
    */

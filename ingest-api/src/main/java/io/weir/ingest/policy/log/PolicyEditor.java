@@ -409,7 +409,7 @@ public final class PolicyEditor {
             List.of(
                 refusal,
                 "change the policies with the version of Weir that wrote them, or publish a"
-                + " complete file: "
+                    + " complete file: "
                     + "weir policies apply FILE"),
             null);
       }
