@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 final class AdmissionTest {
@@ -76,6 +77,28 @@ final class AdmissionTest {
     admission.end(Admission.Kind.SCRAPE, now);
     assertNull(admission.tryAdmit(Admission.Kind.SCRAPE));
     assertEquals(1, admission.underWay());
+  }
+
+  /** A place of its kind would otherwise be lost with each request that is shed. */
+  @Test
+  void ask_maxCallsUnderWay_refusedRequestsKeepNoPlaceOfTheirKind() {
+    AdaptiveBound bound = new AdaptiveBound(100);
+    Admission admission = new Admission(1, 1, bound, null, () -> now, () -> random);
+    assertNull(admission.tryAdmit(Admission.Kind.CALL));
+    for (Admission.Kind kind :
+        List.of(Admission.Kind.BATCH, Admission.Kind.CALL_ON_THREAD, Admission.Kind.CALL)) {
+      for (int i = 0; i < 200; i++) {
+        assertEquals(HttpStatistics.Shed.CALLS_UNDER_WAY, admission.tryAdmit(kind));
+      }
+    }
+
+    admission.end(Admission.Kind.CALL, now);
+    for (Admission.Kind kind :
+        List.of(Admission.Kind.BATCH, Admission.Kind.CALL_ON_THREAD, Admission.Kind.CALL)) {
+      assertNull(admission.tryAdmit(kind));
+      admission.end(kind, now);
+    }
+    assertEquals(0, admission.underWay());
   }
 
   @Test
