@@ -10,11 +10,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Converts the drafts of a change to entries of the next version. Immutable.
  *
- * @param reader the reader of the log, at its end
+ * @param received the entries of the log, up to its end
  * @param before the state to which the change is applied
  * @param nowMillis time of the change, in milliseconds since the epoch
  */
-record DraftEntries(PolicyLogReader reader, PolicyLogState before, long nowMillis) {
+record DraftEntries(ReceivedChanges received, PolicyLogState before, long nowMillis) {
   /**
    * Returns the entries, in the order of the drafts.
    *
@@ -26,13 +26,14 @@ record DraftEntries(PolicyLogReader reader, PolicyLogState before, long nowMilli
     if (drafts.isEmpty()) {
       return List.of();
     }
-    long version = Math.max(reader.greatestVersion() + 1, leastVersion);
+    long version = Math.max(received.greatestVersion() + 1, leastVersion);
     int[] parts = new int[2];
     for (Draft draft : drafts) {
       parts[topicOf(draft)]++;
     }
-    long ofPolicies = parts[0] > 0 ? version : reader.newestWholeVersion(false);
-    long ofClients = parts[1] > 0 ? version : reader.newestWholeVersion(true);
+    long ofPolicies =
+        parts[0] > 0 ? version : received.newestWholeVersion(ReceivedChanges.POLICIES);
+    long ofClients = parts[1] > 0 ? version : received.newestWholeVersion(ReceivedChanges.CLIENTS);
     PolicyEntry.Change[] changes = new PolicyEntry.Change[2];
     for (int topic = 0; topic < 2; topic++) {
       changes[topic] =
@@ -72,7 +73,7 @@ record DraftEntries(PolicyLogReader reader, PolicyLogState before, long nowMilli
     }
     PolicyEntry present = before.entry(draft.key());
     if (present == null) {
-      present = reader.beyondTheState(draft.key());
+      present = received.beyondTheState(draft.key());
     }
     return present == null ? draft.before() : present.contentAt(nowMillis);
   }

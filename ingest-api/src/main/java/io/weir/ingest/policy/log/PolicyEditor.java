@@ -52,7 +52,7 @@ public final class PolicyEditor {
 
   private final KafkaConnection kafka;
   private final String clientId;
-  private final Clock clock;
+  private final Clock clock = Clock.systemUTC();
 
   /** Serializes the changes of one process, so that they do not fence each other off. */
   private final ReentrantLock turn = new ReentrantLock();
@@ -65,7 +65,6 @@ public final class PolicyEditor {
   public PolicyEditor(KafkaConnection kafka, String clientId) {
     this.kafka = kafka;
     this.clientId = clientId;
-    this.clock = Clock.systemUTC();
   }
 
   /**
@@ -292,9 +291,8 @@ public final class PolicyEditor {
           throw new RefusedException(
               Reason.INVALID,
               List.of(
-                  "a policy, or the settings of a client, must have at most "
-                      + Topic.MAX_RECORD_BYTES
-                      + " bytes"),
+                  "a policy, or the settings of a client, must have at most %s bytes"
+                      .formatted(Topic.MAX_RECORD_BYTES)),
               tooLarge);
         } catch (PolicyLogState.InvalidPoliciesException invalid) {
           throw new RefusedException(Reason.INVALID, invalid.problems(), invalid);
@@ -324,7 +322,7 @@ public final class PolicyEditor {
             if (wasMade) {
               return made(before);
             }
-            requireDecidable(reader, before);
+            requireDecidable(reader);
             return commit(transaction, reader, before, change.on(before));
           } catch (KafkaException failed) {
             if (!isFencing(failed) || System.nanoTime() > deadlineNanos) {
@@ -360,7 +358,7 @@ public final class PolicyEditor {
           return new Outcome(before, before);
         }
         List<Draft> drafts = new ArrayList<>(change.on(before));
-        addBeyondTheState(reader, drafts);
+        addBeyondTheState(reader.received(), drafts);
         return commit(transaction, reader, before, drafts);
       }
     }
@@ -381,7 +379,7 @@ public final class PolicyEditor {
         throws RefusedException, PolicyLogState.InvalidPoliciesException {
       change.review(before, drafts);
       List<PolicyEntry> entries =
-          new DraftEntries(reader, before, clock.millis())
+          new DraftEntries(reader.received(), before, clock.millis())
               .of(drafts, change.leastVersion(), changedBy, id);
       if (entries.isEmpty()) {
         return new Outcome(before, before);
@@ -400,8 +398,7 @@ public final class PolicyEditor {
       wasMade |= entry.change().id().equals(id);
     }
 
-    private void requireDecidable(PolicyLogReader reader, PolicyLogState before)
-        throws RefusedException {
+    private void requireDecidable(PolicyLogReader reader) throws RefusedException {
       String refusal = reader.refusal();
       if (refusal != null) {
         throw new RefusedException(
@@ -413,7 +410,7 @@ public final class PolicyEditor {
                     + "weir policies apply FILE"),
             null);
       }
-      if (before.version() == 0) {
+      if (reader.state().version() == 0) {
         throw new RefusedException(
             Reason.INVALID,
             "no policies are published; publish a policy file first: weir policies apply FILE");
@@ -424,11 +421,11 @@ public final class PolicyEditor {
      * Adds deletions of unreadable and invalid entries whose keys the change does not write. Keeps
      * the enforcement switch and the notes of applied files, because a file does not contain them.
      */
-    private void addBeyondTheState(PolicyLogReader reader, List<Draft> drafts) {
-      Set<PolicyKey> keys = new TreeSet<>(reader.keysBeyondTheState());
+    private void addBeyondTheState(ReceivedChanges received, List<Draft> drafts) {
+      Set<PolicyKey> keys = new TreeSet<>(received.keysBeyondTheState());
       drafts.forEach(draft -> keys.remove(draft.key()));
       for (PolicyKey key : keys) {
-        PolicyEntry known = reader.beyondTheState(key);
+        PolicyEntry known = received.beyondTheState(key);
         boolean stays =
             known != null
                 && (key.kind() == PolicyKey.Kind.FILE || key.equals(PolicyKey.ENFORCEMENT));

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.policy.log;
 
-import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
-import io.weir.topics.wire.MalformedRecordException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -25,23 +20,15 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Reads the policy log, which consists of the policies topic and the clients topic. It first reads
- * to the current end, and then follows new records. A change takes effect when all of its entries
- * in both topics were read. Changes take effect in the order of their versions. Not thread-safe,
- * except for {@link #wakeUp} and {@link #progress}.
- *
- * <p>Each entry contains the newest version that has entries in each of the two topics. Compaction
- * never removes the entries of a topic's newest version, because each is the newest of its key. So
- * a reader at the end of both topics can detect missing entries and a lost topic.
+ * to the current end, and then follows new records. Not thread-safe, except for {@link #wakeUp} and
+ * {@link #progress}.
  */
 public final class PolicyLogReader implements AutoCloseable {
-  private static final TopicPartition POLICIES = new TopicPartition(Topics.POLICIES.name(), 0);
-  private static final TopicPartition CLIENTS = new TopicPartition(Topics.CLIENTS.name(), 0);
-  private static final List<TopicPartition> PARTITIONS = List.of(POLICIES, CLIENTS);
+  private static final List<TopicPartition> PARTITIONS =
+      List.of(ReceivedChanges.POLICIES, ReceivedChanges.CLIENTS);
 
   private static final Duration POLL = Duration.ofMillis(50);
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
@@ -59,81 +46,20 @@ public final class PolicyLogReader implements AutoCloseable {
 
   private static final Duration LOOK_TIMEOUT = Duration.ofSeconds(2);
 
-  private static final Logger LOG = LoggerFactory.getLogger(PolicyLogReader.class);
-
   private final KafkaConsumer<byte[], byte[]> consumer;
   private final LongSupplier nanoTime;
-
-  /**
-   * The newest entry of each key, read up to the first end of the log. Empty after these entries
-   * have taken effect.
-   */
-  private final Map<PolicyKey, PolicyEntry> newest = new HashMap<>();
-
-  /** The newest version in each topic, with the number of its entries that were read. */
-  private final Map<String, Newest> newestOf = new HashMap<>();
 
   /** The offset after the last record read, by topic. */
   private final Map<String, Long> readTo = new HashMap<>();
 
-  /** The changes after the first end of the log that have not taken effect, by version. */
-  private final TreeMap<Long, Waiting> waiting = new TreeMap<>();
-
-  /** The unreadable records that no later record of their key has replaced, with the reason. */
-  private final TreeMap<PolicyKey, String> unreadable = new TreeMap<>();
-
-  private long unreadableVersion;
-
-  private PolicyLogState state = PolicyLogState.EMPTY;
-  private @Nullable String refusal;
-  private boolean wasReadToTheEnd;
-
-  /** The newest version when the reader first reached the end of the log. */
-  private long readThrough;
-
+  private final ReceivedChanges received = new ReceivedChanges();
   private long waitingSinceNanos;
   private long checkedNanos;
   private final AtomicLong progress = new AtomicLong();
 
-  private final PolicyRecords records = new PolicyRecords();
-
   private PolicyLogReader(KafkaConsumer<byte[], byte[]> consumer, LongSupplier nanoTime) {
     this.consumer = consumer;
     this.nanoTime = nanoTime;
-  }
-
-  /**
-   * A change that has not taken effect. It counts its entries as they arrive, because a count after
-   * every poll would take quadratic time. Not thread-safe.
-   */
-  private static final class Waiting {
-    private final List<PolicyEntry> entries = new ArrayList<>();
-    private int ofPolicies;
-    private int ofClients;
-    private int missing;
-
-    void add(PolicyEntry entry) {
-      entries.add(entry);
-      boolean isOfClients = entry.key().partition().equals(CLIENTS);
-      boolean isFirst = (isOfClients ? ofClients : ofPolicies) == 0;
-      missing += (isFirst ? entry.change().parts() : 0) - 1;
-      ofClients += isOfClients ? 1 : 0;
-      ofPolicies += isOfClients ? 0 : 1;
-    }
-
-    boolean isWhole() {
-      PolicyEntry.Change of = entries.get(0).change();
-      return missing == 0
-          && (of.policiesVersion() == of.version()) == ofPolicies > 0
-          && (of.clientsVersion() == of.version()) == ofClients > 0;
-    }
-  }
-
-  /** The newest version in a topic. */
-  private record Newest(PolicyEntry entry, int read) {
-    boolean isWhole() {
-      return read == entry.change().parts();
-    }
   }
 
   /**
@@ -197,7 +123,7 @@ public final class PolicyLogReader implements AutoCloseable {
 
   /** Returns the content of the log up to the newest valid version. */
   public PolicyLogState state() {
-    return state;
+    return received.state();
   }
 
   /**
@@ -205,51 +131,12 @@ public final class PolicyLogReader implements AutoCloseable {
    * none. A newer release of Weir or another program may have written them.
    */
   public @Nullable String refusal() {
-    return refusal;
+    return received.refusal();
   }
 
-  /**
-   * Returns the keys of unreadable records and invalid entries, which are not part of {@link
-   * #state}.
-   */
-  Set<PolicyKey> keysBeyondTheState() {
-    Set<PolicyKey> keys = new HashSet<>(unreadable.keySet());
-    newest.values().stream()
-        .filter(entry -> !entry.isDeleted())
-        .forEach(entry -> keys.add(entry.key()));
-    return keys;
-  }
-
-  /**
-   * Returns the newest entry of a key that was read but is not part of {@link #state}; null if
-   * there is none.
-   */
-  @Nullable PolicyEntry beyondTheState(PolicyKey key) {
-    return newest.get(key);
-  }
-
-  /**
-   * Returns the newest version with entries in one of the topics; 0 if the topic has none.
-   *
-   * @param ofClients true for the clients topic, false for the policies topic
-   */
-  long newestVersion(boolean ofClients) {
-    Newest found = newestOf.get((ofClients ? CLIENTS : POLICIES).topic());
-    return found == null ? 0 : found.entry.version();
-  }
-
-  /**
-   * Returns the same as {@link #newestVersion} if all entries of that version were read, otherwise
-   * 0.
-   */
-  long newestWholeVersion(boolean ofClients) {
-    Newest found = newestOf.get((ofClients ? CLIENTS : POLICIES).topic());
-    return found == null || !found.isWhole() ? 0 : found.entry.version();
-  }
-
-  /** Returns the greatest version that was read, whether or not it is in force. */
-  long greatestVersion() {
-    return Math.max(unreadableVersion, Math.max(newestVersion(false), newestVersion(true)));
+  /** Returns the received entries, including those that are not part of {@link #state}. */
+  ReceivedChanges received() {
+    return received;
   }
 
   /** Returns the number of records read so far. Thread-safe. */
@@ -273,18 +160,16 @@ public final class PolicyLogReader implements AutoCloseable {
     consumer.seekToBeginning(PARTITIONS);
     readOn(timeout, listener);
     long giveUpNanos = System.nanoTime() + MAX_GAP_NANOS;
-    for (String lacks = lacks(); lacks != null && unreadable.isEmpty(); lacks = lacks()) {
+    for (String gap = received.gap(); gap != null; gap = received.gap()) {
       if (System.nanoTime() > giveUpNanos) {
-        throw new IncompleteLogException(lacks);
+        throw new IncompleteLogException(gap);
       }
       take(consumer.poll(POLL), listener);
       readOn(timeout, listener);
     }
-    wasReadToTheEnd = true;
     checkedNanos = System.nanoTime();
-    readThrough = greatestVersion();
-    applyCompleteChanges();
-    return state;
+    received.endReached();
+    return state();
   }
 
   /** Does the same as {@link #readToEnd(Duration, Consumer)}, without a listener. */
@@ -302,12 +187,12 @@ public final class PolicyLogReader implements AutoCloseable {
     readOn(timeout, listener);
     long giveUpNanos = System.nanoTime() + MAX_GAP_NANOS;
     while (true) {
-      applyCompleteChanges();
-      if (waiting.isEmpty() || refusal != null) {
-        return state;
+      received.applyCompleteChanges();
+      if (received.firstWaiting() == 0 || refusal() != null) {
+        return state();
       }
       if (System.nanoTime() > giveUpNanos) {
-        throw new LogReplacedException("version " + waiting.firstKey() + " is incomplete");
+        throw new LogReplacedException("version " + received.firstWaiting() + " is incomplete");
       }
       take(consumer.poll(POLL), listener);
     }
@@ -350,38 +235,6 @@ public final class PolicyLogReader implements AutoCloseable {
   }
 
   /**
-   * Returns a description of a newest version whose entries are incomplete; null if both topics are
-   * complete.
-   */
-  private @Nullable String lacks() {
-    Newest top = null;
-    for (Newest each : newestOf.values()) {
-      if (top == null || each.entry.version() > top.entry.version()) {
-        top = each;
-      }
-    }
-    if (top == null) {
-      return null;
-    }
-    PolicyEntry.Change change = top.entry.change();
-    String ofPolicies = lacks(Topics.POLICIES.name(), change.policiesVersion());
-    return ofPolicies == null ? lacks(Topics.CLIENTS.name(), change.clientsVersion()) : ofPolicies;
-  }
-
-  private @Nullable String lacks(String topic, long version) {
-    Newest found = newestOf.get(topic);
-    boolean isRead = found != null && found.entry.version() == version && found.isWhole();
-    if (version == 0 || isRead) {
-      return null;
-    }
-    return topic
-        + " lacks version "
-        + version
-        + (found == null ? "" : " (records read: " + found.read + ")")
-        + "; the topic may have been deleted. Publish a complete file: weir policies apply FILE";
-  }
-
-  /**
    * Reads the records written since the previous call.
    *
    * @param longest maximum time to wait for a record
@@ -390,26 +243,22 @@ public final class PolicyLogReader implements AutoCloseable {
    * @throws org.apache.kafka.common.KafkaException if Kafka does not reply
    */
   public PolicyLogState follow(Duration longest) {
-    int arrived = arrivedOfFirstWaiting();
+    int arrived = received.arrivedOfFirstWaiting();
     take(consumer.poll(longest), entry -> {});
-    if (arrived == 0 || arrivedOfFirstWaiting() != arrived) {
+    if (arrived == 0 || received.arrivedOfFirstWaiting() != arrived) {
       waitingSinceNanos = nanoTime.getAsLong();
     }
-    applyCompleteChanges();
-    long next = Math.max(state.version(), readThrough) + 1;
-    if (!waiting.isEmpty()
-        && (refusal == null || waiting.firstKey() != next)
+    received.applyCompleteChanges();
+    long first = received.firstWaiting();
+    long next = received.lastVersion() + 1;
+    if (first != 0
+        && (refusal() == null || first != next)
         && nanoTime.getAsLong() - waitingSinceNanos > MAX_GAP_NANOS) {
       throw new LogReplacedException(
-          "version " + next + " is missing, or version " + waiting.firstKey() + " is incomplete");
+          "version " + next + " is missing, or version " + first + " is incomplete");
     }
     checkTopics();
-    return state;
-  }
-
-  /** Returns how many entries of the first waiting change were read; 0 if none waits. */
-  private int arrivedOfFirstWaiting() {
-    return waiting.isEmpty() ? 0 : waiting.firstEntry().getValue().entries.size();
+    return state();
   }
 
   /** Checks from time to time that Kafka replies, and that the topics were not replaced. */
@@ -430,94 +279,11 @@ public final class PolicyLogReader implements AutoCloseable {
     for (ConsumerRecord<byte[], byte[]> each : polled) {
       progress.incrementAndGet();
       readTo.put(each.topic(), each.offset() + 1);
-      PolicyEntry entry = decode(each);
-      if (entry == null) {
-        continue;
-      }
-      if (wasReadToTheEnd && entry.version() <= Math.max(state.version(), readThrough)) {
-        throw new LogReplacedException(
-            "version "
-                + entry.version()
-                + " was written after version "
-                + Math.max(state.version(), readThrough));
-      }
-      listener.accept(entry);
-      newestOf.merge(
-          each.topic(),
-          new Newest(entry, 1),
-          (known, added) ->
-              known.entry.version() == added.entry.version()
-                  ? new Newest(added.entry, known.read + 1)
-                  : added);
-      if (wasReadToTheEnd) {
-        waiting.computeIfAbsent(entry.version(), version -> new Waiting()).add(entry);
-      } else {
-        newest.put(entry.key(), entry);
+      PolicyEntry entry = received.add(each);
+      if (entry != null) {
+        listener.accept(entry);
       }
     }
-  }
-
-  private @Nullable PolicyEntry decode(ConsumerRecord<byte[], byte[]> each) {
-    String name = each.key() == null ? "" : new String(each.key(), StandardCharsets.UTF_8);
-    PolicyKey key = PolicyKey.ofRecord(each.topic(), name);
-    try {
-      return records.decode(key, each.value());
-    } catch (MalformedRecordException malformed) {
-      String place = each.topic() + "-" + each.partition() + "-" + each.offset();
-      LOG.error("policy_record_malformed record={} detail=\"{}\"", place, malformed.getMessage());
-      if (wasReadToTheEnd) {
-        throw new LogReplacedException("record " + place + " cannot be read");
-      }
-      unreadable.put(key, "record " + place + ": " + malformed.getMessage());
-      unreadableVersion =
-          Math.max(unreadableVersion, PolicyEntryCodec.versionIfReadable(each.value()));
-      newest.remove(key);
-      return null;
-    }
-  }
-
-  /** Puts all complete changes into effect, in the order of their versions. */
-  private void applyCompleteChanges() {
-    List<PolicyEntry> changes = new ArrayList<>(newest.values());
-    long last = Math.max(state.version(), readThrough);
-    for (Map.Entry<Long, Waiting> change : waiting.entrySet()) {
-      if (change.getKey() != last + 1 || !change.getValue().isWhole()) {
-        break;
-      }
-      changes.addAll(change.getValue().entries);
-      last = change.getKey();
-    }
-    if (takeEffect(changes)) {
-      newest.clear();
-      unreadable.clear();
-      waiting.headMap(last, true).clear();
-    }
-  }
-
-  /**
-   * Puts changes into effect. If the result is invalid, the changes wait until a later change
-   * corrects them.
-   *
-   * @return whether the changes took effect
-   */
-  private boolean takeEffect(Collection<PolicyEntry> changes) {
-    String reason = null;
-    TreeMap<PolicyKey, String> left = new TreeMap<>(unreadable);
-    changes.forEach(change -> left.remove(change.key()));
-    if (!left.isEmpty()) {
-      reason = "the published policies cannot be read: " + left.firstEntry().getValue();
-    } else {
-      try {
-        state = changes.isEmpty() ? state : state.after(changes);
-      } catch (PolicyLogState.InvalidPoliciesException invalid) {
-        reason = "the published policies are invalid: " + invalid.getMessage();
-      }
-    }
-    if (reason != null && !reason.equals(refusal)) {
-      LOG.error("policies_refused detail=\"{}\"", reason);
-    }
-    refusal = reason;
-    return reason == null;
   }
 
   /**
