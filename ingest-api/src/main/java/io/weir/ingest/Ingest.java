@@ -156,7 +156,7 @@ public final class Ingest implements AutoCloseable {
     LeaseTimer leases = resources.push(new LeaseTimer(cache, log, registry));
     CheckGate gate =
         new CheckGate(
-            policies::matcher,
+            () -> policies.inForce().matcher(),
             new TimedDecisionCache(cache, registry),
             local,
             new TimedCallLog(log, registry),

@@ -3,20 +3,19 @@ package io.weir.ingest.policy.log;
 
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicySet;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.kafka.KafkaRefusal;
 import io.weir.topics.process.LogPace;
 import io.weir.topics.process.SupervisedThread;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.apache.kafka.common.KafkaException;
 import org.jspecify.annotations.Nullable;
@@ -30,26 +29,19 @@ import org.slf4j.LoggerFactory;
  * Thread-safe.
  */
 public final class PolicyFollower implements AutoCloseable {
-  /**
-   * Maximum time without a new record that a start waits for the log if the node has a snapshot or
-   * a file.
-   */
+  /** Maximum wait for the next record at a start, if the node has a snapshot or a file. */
   private static final Duration START_TIMEOUT = Duration.ofSeconds(3);
 
-  /**
-   * Maximum time without a new record that a start waits for the log if the node has no other
-   * policies.
-   */
+  /** The same for a node without a snapshot and a file. */
   private static final Duration LONG_START_TIMEOUT = Duration.ofSeconds(15);
 
   private static final Duration READ_TIMEOUT = Duration.ofSeconds(10);
-  private static final Duration APPLY_TIMEOUT = Duration.ofSeconds(10);
   private static final Duration POLL = Duration.ofMillis(500);
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
   private static final long PAUSE_MILLIS = 1_000;
 
-  /** Pause between two attempts to publish the node's file. */
-  private static final long SETTLE_NANOS = TimeUnit.SECONDS.toNanos(30);
+  /** Interval at which a start looks for progress while it waits for the log. */
+  private static final Duration STEP = Duration.ofMillis(100);
 
   /** Minimum time between two log lines about a lasting failure. */
   private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(30);
@@ -107,28 +99,22 @@ public final class PolicyFollower implements AutoCloseable {
   }
 
   private final KafkaConnection kafka;
-  private final String node;
   private final String clientId;
-  private final Path folder;
+  private final PolicySnapshot snapshot;
   private final @Nullable AppliedFile file;
   private final LongSupplier clock;
   private final PolicyEditor editor;
+  private final @Nullable FilePublisher publisher;
   private final SupervisedThread thread;
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-
-  /** The newest version on the disk; guarded by the lock. Read only when it is needed. */
-  private @Nullable PolicySnapshot snapshot;
-
-  private boolean isSnapshotRead;
-  private long nextSettleNanos = System.nanoTime();
   private volatile boolean maySettle;
   private volatile boolean isFileSettled;
+  private @Nullable String fileProblem;
   private final LogPace logPace = new LogPace(System::nanoTime, LOG_NANOS);
   private volatile @Nullable InForce inForce;
   private volatile @Nullable String problem;
   private volatile @Nullable PolicyLogReader reader;
-  private @Nullable String settleProblem;
 
   private PolicyFollower(
       KafkaConnection kafka,
@@ -137,13 +123,13 @@ public final class PolicyFollower implements AutoCloseable {
       @Nullable AppliedFile file,
       LongSupplier clock) {
     this.kafka = kafka;
-    this.node = node;
     this.clientId = "weir-policies-" + node;
-    this.folder = folder;
+    this.snapshot = new PolicySnapshot(folder);
     this.file = file;
     this.clock = clock;
     this.isFileSettled = file == null;
     this.editor = new PolicyEditor(kafka, clientId);
+    this.publisher = file == null ? null : new FilePublisher(file, node, editor);
     this.thread = new SupervisedThread("weir-policies", new Following());
   }
 
@@ -167,28 +153,14 @@ public final class PolicyFollower implements AutoCloseable {
       MeterRegistry registry) {
     PolicyFollower follower = new PolicyFollower(kafka, node, folder, file, clock);
     follower.thread.start();
-    boolean hasOther = file != null || PolicySnapshot.exists(folder);
+    boolean hasOther = file != null || follower.snapshot.exists();
     boolean isRead = follower.awaitFirst(hasOther ? START_TIMEOUT : LONG_START_TIMEOUT, hasOther);
-    if (!isRead && hasOther && file == null && follower.snapshot() == null) {
+    if (!isRead && hasOther && file == null && follower.snapshot.state() == null) {
       // a damaged snapshot is none
       isRead = follower.awaitFirst(LONG_START_TIMEOUT, false);
     }
     if (!isRead) {
-      InForce stopgap = null;
-      PolicySnapshot snapshot = follower.snapshot();
-      if (snapshot != null) {
-        stopgap = InForce.of(snapshot.state(), clock.getAsLong(), Source.SNAPSHOT);
-      } else if (file != null) {
-        stopgap = follower.ofFile(file);
-      }
-      if (stopgap == null) {
-        String why = follower.problem;
-        follower.close();
-        throw new NoPoliciesException(
-            "there is no policy file (WEIR_POLICIES), and "
-                + (why == null ? "the published policies could not be read from Kafka" : why));
-      }
-      follower.useUnlessRead(stopgap);
+      follower.useStopgap();
     }
     Gauge.builder("weir.policies.version", follower, it -> it.inForce().state().version())
         .description("version of the policies in force")
@@ -210,26 +182,17 @@ public final class PolicyFollower implements AutoCloseable {
    */
   public void settleFile(Duration timeout) {
     maySettle = true;
-    PolicyLogReader current = reader;
-    if (isFileSettled || current == null) {
-      return;
-    }
-    long left = timeout.toNanos();
-    lock.lock();
-    try {
-      while (!isFileSettled && problem == null && left > 0) {
-        left = changed.awaitNanos(left);
-      }
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-    } finally {
-      lock.unlock();
+    if (reader != null) {
+      await(timeout, () -> isFileSettled || problem != null);
     }
   }
 
-  private @Nullable InForce ofFile(AppliedFile given) {
+  private @Nullable InForce ofFile() {
+    if (file == null) {
+      return null;
+    }
     try {
-      return InForce.of(PolicyLogState.ofFile(given), clock.getAsLong(), Source.FILE);
+      return InForce.of(PolicyLogState.ofFile(file), clock.getAsLong(), Source.FILE);
     } catch (PolicyLogState.InvalidPoliciesException invalid) {
       problem = invalid.getMessage();
       return null;
@@ -243,42 +206,72 @@ public final class PolicyFollower implements AutoCloseable {
    * @param untilFailure whether a failure also ends the wait
    */
   private boolean awaitFirst(Duration timeout, boolean untilFailure) {
-    long left = timeout.toNanos();
+    BooleanSupplier isDone = () -> inForce != null || (untilFailure && problem != null);
     long progress = 0;
+    long beganNanos = System.nanoTime();
+    while (!isDone.getAsBoolean()
+        && System.nanoTime() - beganNanos < timeout.toNanos()
+        && !Thread.currentThread().isInterrupted()) {
+      await(STEP, isDone);
+      PolicyLogReader current = reader;
+      if (current != null && current.progress() != progress) {
+        progress = current.progress();
+        beganNanos = System.nanoTime();
+      }
+    }
+    return inForce != null;
+  }
+
+  /** Waits until a condition is true, or the thread is interrupted. */
+  private void await(Duration timeout, BooleanSupplier isDone) {
+    long left = timeout.toNanos();
     lock.lock();
     try {
-      while (inForce == null && left > 0 && !(untilFailure && problem != null)) {
-        long step = Math.min(left, TimeUnit.MILLISECONDS.toNanos(100));
-        left -= step - Math.max(0, changed.awaitNanos(step));
-        PolicyLogReader current = reader;
-        if (current != null && current.progress() != progress) {
-          progress = current.progress();
-          left = timeout.toNanos();
-        }
+      while (!isDone.getAsBoolean() && left > 0) {
+        left = changed.awaitNanos(left);
       }
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     } finally {
       lock.unlock();
     }
-    return inForce != null;
   }
 
-  private void useUnlessRead(InForce stopgap) {
+  /** Makes a change for which other threads wait. */
+  private void signal(Runnable change) {
     lock.lock();
     try {
-      if (inForce == null) {
-        inForce = stopgap;
-        problem = problem == null ? "Kafka has not replied yet" : problem;
-        LOG.warn(
-            "policies_not_read version={} source={} detail=\"{}\"",
-            stopgap.state().version(),
-            stopgap.source().word(),
-            problem);
-      }
+      change.run();
+      changed.signalAll();
     } finally {
       lock.unlock();
     }
+  }
+
+  /** Puts the snapshot or the file into force, unless the log was read meanwhile. */
+  private void useStopgap() {
+    PolicyLogState stored = snapshot.state();
+    InForce stopgap =
+        stored == null ? ofFile() : InForce.of(stored, clock.getAsLong(), Source.SNAPSHOT);
+    if (stopgap == null) {
+      String why = problem;
+      close();
+      throw new NoPoliciesException(
+          "there is no policy file (WEIR_POLICIES), and "
+              + (why == null ? "the published policies could not be read from Kafka" : why));
+    }
+    signal(
+        () -> {
+          if (inForce == null) {
+            inForce = stopgap;
+            problem = problem == null ? "Kafka has not replied yet" : problem;
+            LOG.warn(
+                "policies_not_read version={} source={} detail=\"{}\"",
+                stopgap.state().version(),
+                stopgap.source().word(),
+                problem);
+          }
+        });
   }
 
   /** Returns the policies in force. */
@@ -288,11 +281,6 @@ public final class PolicyFollower implements AutoCloseable {
       throw new IllegalStateException("no policies were read yet");
     }
     return present;
-  }
-
-  /** Returns the compiled policies in force. */
-  public PolicyMatcher matcher() {
-    return inForce().matcher();
   }
 
   /** Returns the policy set in force. */
@@ -324,17 +312,7 @@ public final class PolicyFollower implements AutoCloseable {
    * @return false if the timeout passed first
    */
   public boolean awaitVersion(long version, Duration timeout) {
-    long left = timeout.toNanos();
-    lock.lock();
-    try {
-      while (inForce().state().version() < version && left > 0) {
-        left = changed.awaitNanos(left);
-      }
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-    } finally {
-      lock.unlock();
-    }
+    await(timeout, () -> inForce().state().version() >= version);
     return inForce().state().version() >= version;
   }
 
@@ -342,7 +320,23 @@ public final class PolicyFollower implements AutoCloseable {
   private final class Following implements SupervisedThread.Work {
     @Override
     public void run() {
-      follow();
+      try (PolicyLogReader opened = PolicyLogReader.open(kafka, clientId)) {
+        reader = opened;
+        opened.readToEnd(READ_TIMEOUT);
+        use(opened);
+        while (!thread.isClosing()) {
+          if (publisher != null && maySettle && !isFileSettled && opened.refusal() == null) {
+            boolean isSettled = publisher.settle(opened.state(), snapshot);
+            fileProblem = publisher.problem();
+            signal(() -> isFileSettled = isSettled);
+          }
+          opened.follow(longestPoll());
+          use(opened);
+          followTime();
+        }
+      } finally {
+        reader = null;
+      }
     }
 
     @Override
@@ -376,26 +370,6 @@ public final class PolicyFollower implements AutoCloseable {
     }
   }
 
-  private void follow() {
-    try (PolicyLogReader opened = PolicyLogReader.open(kafka, clientId)) {
-      reader = opened;
-      opened.readToEnd(READ_TIMEOUT);
-      use(opened);
-      while (!thread.isClosing()) {
-        boolean isPublished = opened.state().version() > 0;
-        boolean maySettleNow = isPublished || System.nanoTime() - nextSettleNanos >= 0;
-        if (maySettle && !isFileSettled && maySettleNow) {
-          settle(opened.state(), opened.refusal());
-        }
-        opened.follow(longestPoll());
-        use(opened);
-        followTime();
-      }
-    } finally {
-      reader = null;
-    }
-  }
-
   private Duration longestPoll() {
     InForce present = inForce;
     long left = present == null ? POLL.toMillis() : present.untilMillis() - clock.getAsLong();
@@ -411,82 +385,14 @@ public final class PolicyFollower implements AutoCloseable {
     }
   }
 
-  /**
-   * Publishes the node's file if the log is empty. If the log was lost, publishes the policies that
-   * this node still has instead. Does nothing while the log contains entries that the node cannot
-   * use.
-   */
-  private void settle(PolicyLogState state, @Nullable String refusal) {
-    AppliedFile given = file;
-    if (given == null || refusal != null) {
-      return;
-    }
-    if (state.version() > 0) {
-      warnOfDifference(given, state);
-      settleProblem = null;
-      setSettled();
-      return;
-    }
-    PolicySnapshot known = snapshot();
-    boolean isLost = known != null;
-    nextSettleNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(1);
-    try {
-      PolicyEditor.Outcome outcome =
-          editor.change(
-              "node " + node + " at its start: " + (isLost ? "lost policies" : given.name()),
-              APPLY_TIMEOUT,
-              known != null ? PolicyEdits.restore(known.state()) : PolicyEdits.publishFirst(given));
-      LOG.info(
-          "policies_published file={} version={} changed={}",
-          isLost ? "-" : given.name(),
-          outcome.after().version(),
-          outcome.isChange());
-    } catch (RefusedException refused) {
-      LOG.error(
-          "policy_file_not_published file={} detail=\"{}\"", given.name(), refused.getMessage());
-      // the node follows the log until the next attempt
-      nextSettleNanos = System.nanoTime() + SETTLE_NANOS;
-      settleProblem = "the policy file is not published: " + refused.getMessage();
-      setProblem(settleProblem);
-    }
-  }
-
-  /**
-   * Logs a warning if the published policies differ from the node's file. The start does not change
-   * them.
-   */
-  private static void warnOfDifference(AppliedFile given, PolicyLogState state) {
-    int differences = PolicyEdits.drafts(state, given.tree()).size();
-    if (differences > 0) {
-      LOG.warn(
-          "policy_file_differs file={} version={} differences={} detail=\"the published policies"
-              + " stay in force; 'weir policies diff FILE' shows the differences, 'weir policies"
-              + " apply FILE' publishes the file\"",
-          given.name(),
-          state.version(),
-          differences);
-    }
-  }
-
-  private void setSettled() {
-    lock.lock();
-    try {
-      isFileSettled = true;
-      changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
-  }
-
   private void use(PolicyLogReader opened) {
     PolicyLogState next = opened.state();
     InForce present = inForce;
     if (next.version() == 0) {
       setProblem(reasonWithoutLog(opened, present));
-      AppliedFile given = file;
-      if (present == null && given != null && opened.refusal() == null && snapshot() == null) {
+      if (present == null && opened.refusal() == null && snapshot.state() == null) {
         // the file is in force until it is published
-        InForce ofFile = ofFile(given);
+        InForce ofFile = ofFile();
         if (ofFile != null) {
           replace(ofFile, null);
         }
@@ -496,7 +402,7 @@ public final class PolicyFollower implements AutoCloseable {
     if (present == null || present.state() != next || present.source() != Source.LOG) {
       replace(InForce.of(next, clock.getAsLong(), Source.LOG), present);
     }
-    setProblem(opened.refusal() == null ? settleProblem : opened.refusal());
+    setProblem(opened.refusal() == null ? fileProblem : opened.refusal());
   }
 
   private @Nullable String reasonWithoutLog(PolicyLogReader opened, @Nullable InForce present) {
@@ -504,26 +410,19 @@ public final class PolicyFollower implements AutoCloseable {
       return opened.refusal();
     }
     if (present != null && present.state().version() > 0) {
-      return "no policies are published any more; version "
-          + present.state().version()
-          + " stays in force";
+      return "no policies are published any more; version %s stays in force"
+          .formatted(present.state().version());
     }
-    if (snapshot() != null) {
+    if (snapshot.state() != null) {
       return "no policies are published any more";
     }
     return file == null
         ? "no policies are published; publish them: weir policies apply FILE"
-        : settleProblem;
+        : fileProblem;
   }
 
   private void replace(InForce next, @Nullable InForce before) {
-    lock.lock();
-    try {
-      inForce = next;
-      changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
+    signal(() -> inForce = next);
     LOG.info(
         "policies_in_force version={} before={} policies={} clients={} enforcement={}",
         next.state().version(),
@@ -532,53 +431,13 @@ public final class PolicyFollower implements AutoCloseable {
         next.set().clients().settings().size(),
         next.state().enforcement().name().toLowerCase(Locale.ROOT));
     if (next.state().version() > 0) {
-      writeSnapshot(next.state());
+      snapshot.replace(next.state());
     }
   }
 
-  /** Returns the newest version on the disk; null if there is none. */
-  private @Nullable PolicySnapshot snapshot() {
-    lock.lock();
-    try {
-      if (!isSnapshotRead) {
-        PolicySnapshot read = PolicySnapshot.read(folder);
-        snapshot = read == null || read.state().version() == 0 ? null : read;
-        isSnapshotRead = true;
-      }
-      return snapshot;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private void writeSnapshot(PolicyLogState state) {
-    PolicySnapshot next = new PolicySnapshot(state);
-    lock.lock();
-    try {
-      snapshot = next;
-      isSnapshotRead = true;
-    } finally {
-      lock.unlock();
-    }
-    try {
-      next.write(folder);
-    } catch (IOException failed) {
-      LOG.error("policies_snapshot_not_written folder={}", folder, failed);
-    }
-  }
-
-  /**
-   * Sets the reason why the newest version may not be in force; null for none. Wakes a waiting
-   * start.
-   */
+  /** Sets the reason why the newest version may not be in force; null for none. */
   private void setProblem(@Nullable String reason) {
-    lock.lock();
-    try {
-      problem = reason;
-      changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
+    signal(() -> problem = reason);
   }
 
   /** Stops following the log. The policies stay in force. */

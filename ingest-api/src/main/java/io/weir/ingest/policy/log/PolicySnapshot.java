@@ -32,11 +32,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A copy on the node's disk of the last policy version that the node has read. The file is replaced
- * atomically, so that a crash leaves the previous copy.
- *
- * @param state the stored version
+ * atomically, so that a crash leaves the previous copy. Thread-safe.
  */
-record PolicySnapshot(PolicyLogState state) {
+final class PolicySnapshot {
   static final String FILE = "policies.json";
   private static final int BUFFER_BYTES = 64 << 10;
 
@@ -48,19 +46,38 @@ record PolicySnapshot(PolicyLogState state) {
 
   private static final Logger LOG = LoggerFactory.getLogger(PolicySnapshot.class);
 
-  /** Returns whether a folder has a snapshot, readable or not. */
-  static boolean exists(Path folder) {
-    return Files.exists(folder.resolve(FILE));
+  private final Path folder;
+  private final Path file;
+
+  /** The newest version on the disk. Read only when it is needed. */
+  private @Nullable PolicyLogState state;
+
+  private boolean isRead;
+
+  /** Creates the snapshot in a folder. Does not access the folder. */
+  PolicySnapshot(Path folder) {
+    this.folder = folder;
+    this.file = folder.resolve(FILE);
   }
 
-  /** Reads the snapshot in a folder; returns null if it is missing, damaged or unreadable. */
-  static @Nullable PolicySnapshot read(Path folder) {
-    Path file = folder.resolve(FILE);
-    if (!Files.exists(file)) {
-      return null;
+  /** Returns whether the folder has a snapshot, readable or not. */
+  boolean exists() {
+    return Files.exists(file);
+  }
+
+  /** Returns the stored version; null if there is none, or if it is damaged or unreadable. */
+  synchronized @Nullable PolicyLogState state() {
+    if (!isRead) {
+      PolicyLogState read = exists() ? read() : null;
+      state = read == null || read.version() == 0 ? null : read;
+      isRead = true;
     }
+    return state;
+  }
+
+  private @Nullable PolicyLogState read() {
     try {
-      requireUndamaged(file);
+      requireUndamaged();
     } catch (IOException damaged) {
       LOG.error("policies_snapshot_unreadable file={} detail=\"{}\"", file, damaged.toString());
       return null;
@@ -79,7 +96,7 @@ record PolicySnapshot(PolicyLogState state) {
           entries.add(entry);
         }
       }
-      return new PolicySnapshot(PolicyLogState.EMPTY.after(entries));
+      return PolicyLogState.EMPTY.after(entries);
     } catch (IOException
         | IllegalArgumentException
         | MalformedRecordException
@@ -89,8 +106,8 @@ record PolicySnapshot(PolicyLogState state) {
     }
   }
 
-  /** Checks the checksum at the end of a file against the bytes before it. */
-  private static void requireUndamaged(Path file) throws IOException {
+  /** Checks the checksum at the end of the file against the bytes before it. */
+  private void requireUndamaged() throws IOException {
     CRC32C checksum = new CRC32C();
     String tail;
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
@@ -125,37 +142,41 @@ record PolicySnapshot(PolicyLogState state) {
     return String.format(Locale.ROOT, ",\"%s\":\"%08x\"}", CHECKSUM, checksum.getValue());
   }
 
-  /** Replaces the snapshot in a folder. */
-  void write(Path folder) throws IOException {
+  /** Replaces the stored version. A failure is logged. */
+  synchronized void replace(PolicyLogState next) {
+    state = next;
+    isRead = true;
+    try {
+      write(next);
+    } catch (IOException failed) {
+      LOG.error("policies_snapshot_not_written folder={}", folder, failed);
+    }
+  }
+
+  private void write(PolicyLogState written) throws IOException {
     Files.createDirectories(folder);
     Path next = folder.resolve(FILE + ".next");
     // a crashed process may have left the file with other permissions
     Files.deleteIfExists(next);
     try (FileChannel channel =
         FileChannel.open(
-            next,
-            Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
-            ownerOnly(folder))) {
-      write(channel);
+            next, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), ownerOnly())) {
+      write(written, channel);
       channel.force(true);
     }
-    Files.move(
-        next,
-        folder.resolve(FILE),
-        StandardCopyOption.ATOMIC_MOVE,
-        StandardCopyOption.REPLACE_EXISTING);
+    Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
   }
 
-  private void write(FileChannel channel) throws IOException {
+  private static void write(PolicyLogState written, FileChannel channel) throws IOException {
     // keep the stream open, because closing it would close the channel before it is forced to disk
-    OutputStream file = new BufferedOutputStream(Channels.newOutputStream(channel), BUFFER_BYTES);
+    OutputStream stream = new BufferedOutputStream(Channels.newOutputStream(channel), BUFFER_BYTES);
     CRC32C checksum = new CRC32C();
     JsonGenerator json =
-        PolicyEntryCodec.JSON.createGenerator(new CheckedOutputStream(file, checksum));
+        PolicyEntryCodec.JSON.createGenerator(new CheckedOutputStream(stream, checksum));
     json.writeStartObject();
-    json.writeNumberField("version", state.version());
+    json.writeNumberField("version", written.version());
     json.writeArrayFieldStart("entries");
-    for (PolicyEntry entry : state.entries()) {
+    for (PolicyEntry entry : written.entries()) {
       json.writeStartObject();
       json.writeStringField("kind", entry.key().kind().word());
       json.writeStringField("name", entry.key().name());
@@ -164,15 +185,15 @@ record PolicySnapshot(PolicyLogState state) {
     }
     json.writeEndArray();
     json.flush();
-    file.write(tail(checksum).getBytes(StandardCharsets.US_ASCII));
-    file.flush();
+    stream.write(tail(checksum).getBytes(StandardCharsets.US_ASCII));
+    stream.flush();
   }
 
   /**
    * Returns file permissions that allow only the process's user to read the hashes of API keys.
    * Returns none if the file system does not support them.
    */
-  private static FileAttribute<?>[] ownerOnly(Path folder) throws IOException {
+  private FileAttribute<?>[] ownerOnly() throws IOException {
     return Files.getFileStore(folder).supportsFileAttributeView(PosixFileAttributeView.class)
         ? new FileAttribute<?>[] {
           PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))

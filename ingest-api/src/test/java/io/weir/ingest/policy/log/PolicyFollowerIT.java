@@ -47,7 +47,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
     for (PolicyFollower follower : List.of(one, other)) {
       assertTrue(follower.awaitVersion(2, TIMEOUT));
       assertEquals(7, only(follower).limit().capacityTokens());
-      assertEquals(2, follower.matcher().policiesVersion());
+      assertEquals(2, follower.inForce().matcher().policiesVersion());
       assertEquals(Source.LOG, follower.inForce().source());
       assertNull(follower.problem());
     }

@@ -24,7 +24,7 @@ final class PolicySnapshotTest {
   @Test
   void flippedBit_isNoticed_orChangesNothing() throws Exception {
     PolicyLogState state = state();
-    new PolicySnapshot(state).write(folder);
+    new PolicySnapshot(folder).replace(state);
     Path file = folder.resolve(PolicySnapshot.FILE);
     byte[] good = Files.readAllBytes(file);
     int noticed = 0;
@@ -32,10 +32,10 @@ final class PolicySnapshotTest {
       byte[] flipped = good.clone();
       flipped[at] ^= 1;
       Files.write(file, flipped);
-      PolicySnapshot read = PolicySnapshot.read(folder);
+      PolicyLogState read = new PolicySnapshot(folder).state();
       noticed += read == null ? 1 : 0;
       if (read != null) {
-        assertEquals(state.set(0), read.state().set(0), "flipped at " + at);
+        assertEquals(state.set(0), read.set(0), "flipped at " + at);
       }
     }
     assertTrue(noticed > good.length / 2, noticed + " of " + good.length);
@@ -43,11 +43,11 @@ final class PolicySnapshotTest {
 
   @Test
   void snapshot_withoutAChecksum_isDamaged() throws Exception {
-    new PolicySnapshot(state()).write(folder);
+    new PolicySnapshot(folder).replace(state());
     Path file = folder.resolve(PolicySnapshot.FILE);
     String text = Files.readString(file, StandardCharsets.UTF_8);
     Files.writeString(file, text.substring(0, text.lastIndexOf(',')) + "}");
 
-    assertNull(PolicySnapshot.read(folder));
+    assertNull(new PolicySnapshot(folder).state());
   }
 }
