@@ -49,6 +49,19 @@ sealed interface NamePattern {
     return Template.of(steps);
   }
 
+  /** Returns whether a pattern of a list matches a name. An empty list matches every name. */
+  static boolean anyMatches(List<NamePattern> patterns, String name) {
+    if (patterns.isEmpty()) {
+      return true;
+    }
+    for (NamePattern pattern : patterns) {
+      if (pattern.matches(name)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** Matches every name. */
   record Any() implements NamePattern {
     @Override

@@ -4,7 +4,6 @@ package io.weir.limits.policy;
 import io.weir.limits.BillingCalendar;
 import io.weir.limits.BucketKey;
 import io.weir.limits.ClientCalendar;
-import io.weir.limits.IpAddress;
 import io.weir.limits.PeriodicLimit;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.SlotKey;
@@ -70,12 +69,12 @@ public final class PolicyMatcher {
             .filter(policy -> policy.mode() != PolicyMode.OFF)
             .map(CompiledPolicy::of)
             .toList();
-    this.replaces = all.stream().anyMatch(compiled -> !compiled.policy.replaces().isEmpty());
+    this.replaces = all.stream().anyMatch(compiled -> !compiled.policy().replaces().isEmpty());
     this.periodic = new HashMap<>();
     Map<String, CompiledPolicy> byName = new HashMap<>();
     for (CompiledPolicy policy : all) {
-      addPeriodic(policy.policy.limit());
-      byName.put(policy.policy.name(), policy);
+      addPeriodic(policy.policy().limit());
+      byName.put(policy.policy().name(), policy);
     }
     for (ClientSettings own : clients.settings().values()) {
       // forEach instead of values(): each map would keep the view in memory
@@ -90,7 +89,8 @@ public final class PolicyMatcher {
     clients.plans().forEach((plan, names) -> byPlan.put(plan, new Candidates(all, names, ofPlans)));
     if (clients.unknown() == UnknownClients.LIMIT) {
       byName.forEach(
-          (name, policy) -> ofUnknownClients.put(name, CompiledPolicy.of(policy.policy.shared())));
+          (name, policy) ->
+              ofUnknownClients.put(name, CompiledPolicy.of(policy.policy().shared())));
     }
     this.refusal =
         clients.unknown() == UnknownClients.REFUSE ? CompiledPolicy.of(UNKNOWN_CLIENTS) : null;
@@ -123,9 +123,9 @@ public final class PolicyMatcher {
     if (settings == null) {
       return ofUnknownClients.isEmpty()
           ? policy
-          : ofUnknownClients.getOrDefault(policy.policy.name(), policy);
+          : ofUnknownClients.getOrDefault(policy.policy().name(), policy);
     }
-    PolicyLimit own = settings.limits().get(policy.policy.name());
+    PolicyLimit own = settings.limits().get(policy.policy().name());
     return own == null ? policy : policy.withLimit(own);
   }
 
@@ -145,17 +145,20 @@ public final class PolicyMatcher {
           all.stream()
               .filter(
                   compiled ->
-                      ofPlan.contains(compiled.policy.name())
-                          || !ofPlans.contains(compiled.policy.name()))
+                      ofPlan.contains(compiled.policy().name())
+                          || !ofPlans.contains(compiled.policy().name()))
               .toList();
       this.forUnnamedClients =
           selected.stream().filter(CompiledPolicy::mayMatchUnnamedClients).toList();
       for (CompiledPolicy policy : selected) {
-        for (NamePattern pattern : policy.client) {
+        for (NamePattern pattern : policy.client()) {
           if (pattern instanceof NamePattern.Exact exact) {
             forNamedClients.computeIfAbsent(
                 exact.text(),
-                name -> selected.stream().filter(other -> fits(other.client, name)).toList());
+                name ->
+                    selected.stream()
+                        .filter(other -> NamePattern.anyMatches(other.client(), name))
+                        .toList());
           }
         }
       }
@@ -237,7 +240,8 @@ public final class PolicyMatcher {
     List<CompiledPolicy> named = candidates.forNamedClients.get(client);
     List<CompiledPolicy> matched = new ArrayList<>();
     for (CompiledPolicy candidate : named == null ? candidates.forUnnamedClients : named) {
-      if ((named != null || fits(candidate.client, client)) && candidate.fits(call, plan)) {
+      if ((named != null || NamePattern.anyMatches(candidate.client(), client))
+          && candidate.fits(call, plan)) {
         matched.add(instead(candidate, settings));
       }
     }
@@ -247,8 +251,8 @@ public final class PolicyMatcher {
     }
     if (leavesReplaced) {
       Set<String> replaced = new HashSet<>();
-      matched.forEach(match -> replaced.addAll(match.policy.replaces()));
-      matched.removeIf(match -> replaced.contains(match.policy.name()));
+      matched.forEach(match -> replaced.addAll(match.policy().replaces()));
+      matched.removeIf(match -> replaced.contains(match.policy().name()));
     }
     List<Policy> leftOut =
         leavesOut && matched.size() > Check.MAX_BUCKETS ? leaveOut(matched) : List.of();
@@ -286,19 +290,19 @@ public final class PolicyMatcher {
               ? BucketKey.Part.of(call.endpoint())
               : null;
       for (CompiledPolicy match : matched) {
-        BucketKey.Part part = match.perEndpoint ? endpointPart : null;
+        BucketKey.Part part = match.perEndpoint() ? endpointPart : null;
         String key =
-            match.policy.isRecorded()
-                ? BucketKey.text(clientPrefix, match.keyPart, part, 0)
+            match.policy().isRecorded()
+                ? BucketKey.text(clientPrefix, match.keyPart(), part, 0)
                 : match.cacheOnlyKey(call, plan, part);
-        PeriodicLimit.Span period = period(match.policy, client, key, nowEpochMillis);
+        PeriodicLimit.Span period = period(match.policy(), client, key, nowEpochMillis);
         if (period != null) {
           key = BucketKey.inPeriod(key, period);
         }
         BucketRequest bucket =
             new BucketRequest(
-                key, match.policy.limit().ofBucket(period), match.enforced, match.held);
-        evaluated.add(new MatchedPolicy(match.policy, bucket, period));
+                key, match.policy().limit().ofBucket(period), match.enforced(), match.held());
+        evaluated.add(new MatchedPolicy(match.policy(), bucket, period));
       }
     }
     return new MatchedPolicies(version, evaluated, leftOut, calendar);
@@ -360,18 +364,6 @@ public final class PolicyMatcher {
     return calendars;
   }
 
-  private static boolean fits(List<NamePattern> patterns, String name) {
-    if (patterns.isEmpty()) {
-      return true;
-    }
-    for (NamePattern pattern : patterns) {
-      if (pattern.matches(name)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   /**
    * The cached current periods of all limits under one calendar. It needs no lock: a span is
    * immutable, so another thread reads a complete span or computes it again.
@@ -402,111 +394,6 @@ public final class PolicyMatcher {
       PeriodicLimit.Span span = limit.at(epochMillis, calendar);
       kept[index] = span;
       return span;
-    }
-  }
-
-  private record CompiledPolicy(
-      Policy policy,
-      List<NamePattern> client,
-      List<NamePattern> endpoint,
-      List<NamePattern> meter,
-      @Nullable NetworkSet networks,
-      Map<String, List<NamePattern>> attributes,
-      String keyPart,
-      boolean perEndpoint,
-      boolean enforced,
-      boolean held) {
-
-    /**
-     * Returns the rank of the policy. If not all policies fit into a check, the policies with the
-     * greatest ranks are kept.
-     */
-    int weight() {
-      return policy.denies() ? 2 : enforced ? 1 : 0;
-    }
-
-    static CompiledPolicy of(Policy policy) {
-      boolean enforced = policy.mode() == PolicyMode.ENFORCE;
-      return new CompiledPolicy(
-          policy,
-          compile(policy.match().client()),
-          policy.match().endpoint().stream().map(NamePattern::ofEndpoint).toList(),
-          compile(policy.match().meter()),
-          policy.match().ip().isEmpty() ? null : new NetworkSet(policy.match().ip()),
-          compile(policy.match().attributes()),
-          BucketKey.Part.of(policy.name()).keyText(),
-          policy.key().contains(KeyPart.ENDPOINT),
-          enforced,
-          // a shadow policy must not make a check undecided
-          enforced && policy.onColdCache() == ColdCacheMode.HOLD);
-    }
-
-    /** Returns this policy with another limit. Both share the compiled patterns. */
-    CompiledPolicy withLimit(PolicyLimit limit) {
-      return new CompiledPolicy(
-          policy.withLimit(limit),
-          client,
-          endpoint,
-          meter,
-          networks,
-          attributes,
-          keyPart,
-          perEndpoint,
-          enforced,
-          held);
-    }
-
-    private static List<NamePattern> compile(List<String> patterns) {
-      return patterns.stream().map(NamePattern::of).toList();
-    }
-
-    private static Map<String, List<NamePattern>> compile(Map<String, List<String>> patterns) {
-      Map<String, List<NamePattern>> compiled = new HashMap<>();
-      patterns.forEach((name, ofValue) -> compiled.put(name, compile(ofValue)));
-      return compiled;
-    }
-
-    /** Returns whether a call matches. The caller has already matched the client. */
-    boolean fits(CallFacts call, @Nullable String plan) {
-      return PolicyMatcher.fits(endpoint, call.endpoint())
-          && PolicyMatcher.fits(meter, call.meter())
-          && (plan != null || !policy.key().contains(KeyPart.PLAN))
-          && (call.ip() != null || !policy.key().contains(KeyPart.IP))
-          && fitsIp(call.ip())
-          && fitsAttributes(call.attributes());
-    }
-
-    private boolean fitsIp(@Nullable IpAddress ip) {
-      return networks == null || (ip != null && networks.contains(ip));
-    }
-
-    private boolean fitsAttributes(Map<String, String> ofCall) {
-      for (Map.Entry<String, List<NamePattern>> wanted : attributes.entrySet()) {
-        String value = ofCall.get(wanted.getKey());
-        if (value == null || !PolicyMatcher.fits(wanted.getValue(), value)) {
-          return false;
-        }
-      }
-      return true;
-    }
-
-    /** Returns the key of a bucket that is not recorded, without the bucket's period. */
-    String cacheOnlyKey(CallFacts call, @Nullable String plan, BucketKey.@Nullable Part endpoint) {
-      List<KeyPart> key = policy.key();
-      IpAddress ip = call.ip();
-      String text =
-          BucketKey.cacheOnlyText(
-              key.contains(KeyPart.CLIENT) ? BucketKey.Part.of(call.client()) : null,
-              keyPart,
-              plan != null && key.contains(KeyPart.PLAN) ? BucketKey.Part.of(plan) : null,
-              endpoint,
-              ip != null && key.contains(KeyPart.IP) ? policy.ipPrefix().of(ip) : null);
-      return policy.limit().keyOf(text);
-    }
-
-    boolean mayMatchUnnamedClients() {
-      return client.isEmpty()
-          || client.stream().anyMatch(pattern -> !(pattern instanceof NamePattern.Exact));
     }
   }
 }
