@@ -47,11 +47,8 @@ final class ApiKeyReader {
         keys.add(key);
         if (!ids.add(key.id())) {
           fields.problem(
-              path
-                  + "["
-                  + i
-                  + "].id must be unique, but another key of the client "
-                  + "has the same id");
+              "%s[%s].id must be unique, but another key of the client has the same id"
+                  .formatted(path, i));
         }
       }
     }

@@ -101,12 +101,8 @@ public final class FieldReader {
           at(path, field)
               + (value.isMissingNode()
                   ? " is missing"
-                  : " must be an integer from "
-                      + min
-                      + " to "
-                      + max
-                      + ", but is "
-                      + Shown.of(value)));
+                  : " must be an integer from %s to %s, but is %s"
+                      .formatted(min, max, Shown.of(value))));
       return min;
     }
     return value.longValue();
@@ -172,13 +168,8 @@ public final class FieldReader {
       // reported below, with the same message
     }
     problem(
-        at(path, field)
-            + " must be a date such as 2026-01-17, from "
-            + MIN_YEAR
-            + " to "
-            + MAX_YEAR
-            + ", but is "
-            + Shown.of(value));
+        "%s must be a date such as 2026-01-17, from %s to %s, but is %s"
+            .formatted(at(path, field), MIN_YEAR, MAX_YEAR, Shown.of(value)));
     return null;
   }
 

@@ -205,11 +205,8 @@ final class LimitReader {
     if (fields.count() == problemsBefore
         && (micros % MICROS_PER_SECOND != 0 || seconds > mostSeconds)) {
       fields.problem(
-          path
-              + ".reset_jitter must be whole seconds, at most "
-              + most
-              + ", but is "
-              + Shown.of(node.path(RESET_JITTER)));
+          "%s.reset_jitter must be whole seconds, at most %s, but is %s"
+              .formatted(path, most, Shown.of(node.path(RESET_JITTER))));
     }
     return seconds;
   }

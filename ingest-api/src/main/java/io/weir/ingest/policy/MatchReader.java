@@ -75,10 +75,8 @@ final class MatchReader {
     }
     if (!list.isArray() || list.isEmpty() || list.size() > MAX_NETWORKS) {
       fields.problem(
-          path
-              + " must be a list of 1 to "
-              + MAX_NETWORKS
-              + " networks; omit it to match any address");
+          "%s must be a list of 1 to %s networks; omit it to match any address"
+              .formatted(path, MAX_NETWORKS));
       return List.of();
     }
     List<IpNetwork> networks = new ArrayList<>();
@@ -101,10 +99,8 @@ final class MatchReader {
     }
     if (!node.isObject() || node.isEmpty() || node.size() > MAX_ATTRIBUTES) {
       fields.problem(
-          path
-              + " must be a mapping from 1 to "
-              + MAX_ATTRIBUTES
-              + " attributes to lists of patterns for their values");
+          "%s must be a mapping from 1 to %s attributes to lists of patterns for their values"
+              .formatted(path, MAX_ATTRIBUTES));
       return attributes;
     }
     for (Map.Entry<String, JsonNode> attribute : node.properties()) {

@@ -134,11 +134,8 @@ final class PolicyReader {
     }
     if (list.size() > PolicySet.MAX_POLICIES) {
       fields.problem(
-          "policies must have at most "
-              + PolicySet.MAX_POLICIES
-              + " elements, but has "
-              + ""
-              + list.size());
+          "policies must have at most %s elements, but has %s"
+              .formatted(PolicySet.MAX_POLICIES, list.size()));
       return policies;
     }
     Set<String> names = new HashSet<>();
@@ -245,11 +242,8 @@ final class PolicyReader {
     }
     if (names.size() > Policy.MAX_REPLACES) {
       fields.problem(
-          path
-              + " must name at most "
-              + Policy.MAX_REPLACES
-              + " policies, but names "
-              + names.size());
+          "%s must name at most %s policies, but names %s"
+              .formatted(path, Policy.MAX_REPLACES, names.size()));
     }
     return List.copyOf(names);
   }
@@ -275,9 +269,8 @@ final class PolicyReader {
     }
     if (!node.isObject() || node.size() > PolicyFile.MAX_PLANS) {
       fields.problem(
-          "plans must be a mapping from at most "
-              + PolicyFile.MAX_PLANS
-              + " plans to their policies");
+          "plans must be a mapping from at most %s plans to their policies"
+              .formatted(PolicyFile.MAX_PLANS));
       return plans;
     }
     for (Map.Entry<String, JsonNode> plan : node.properties()) {
@@ -321,11 +314,8 @@ final class PolicyReader {
     }
     if (node.size() > PolicyFile.MAX_CLIENTS) {
       fields.problem(
-          "clients must have at most "
-              + PolicyFile.MAX_CLIENTS
-              + " entries, but has "
-              + ""
-              + node.size());
+          "clients must have at most %s entries, but has %s"
+              .formatted(PolicyFile.MAX_CLIENTS, node.size()));
       return settings;
     }
     // clients that share a node share its settings; these are read once

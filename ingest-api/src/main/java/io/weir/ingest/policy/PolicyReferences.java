@@ -35,11 +35,8 @@ public final class PolicyReferences {
       for (String replaced : policy.replaces()) {
         if (!byName.containsKey(replaced) && problems.size() < MAX_PROBLEMS) {
           problems.add(
-              "policy '"
-                  + Shown.cut(policy.name())
-                  + "'.replaces names '"
-                  + Shown.cut(replaced)
-                  + "', which is not a policy");
+              "policy '%s'.replaces names '%s', which is not a policy"
+                  .formatted(Shown.cut(policy.name()), Shown.cut(replaced)));
         }
       }
     }
@@ -47,11 +44,8 @@ public final class PolicyReferences {
       for (String policy : plan.getValue()) {
         if (!byName.containsKey(policy)) {
           problems.add(
-              "plans['"
-                  + plan.getKey()
-                  + "'].policies names '"
-                  + policy
-                  + "', which is not a policy");
+              "plans['%s'].policies names '%s', which is not a policy"
+                  .formatted(plan.getKey(), policy));
         }
       }
     }

@@ -51,7 +51,7 @@ final class CollectorHeaders {
     try {
       if (Files.size(file) > MAX_BYTES) {
         throw wrong(
-            "the file must have at most " + MAX_BYTES + " bytes, but has " + "" + Files.size(file));
+            "the file must have at most " + MAX_BYTES + " bytes, but has " + Files.size(file));
       }
       lines = Files.readAllLines(file);
     } catch (IOException unreadable) {

@@ -116,12 +116,7 @@ public record TraceSettings(
   public String toString() {
     return endpoint == null
         ? "off"
-        : endpoint
-            + " sampling="
-            + sampling
-            + " max_rate="
-            + maxRate
-            + " header_fields="
-            + headers.size();
+        : "%s sampling=%s max_rate=%s header_fields=%s"
+            .formatted(endpoint, sampling, maxRate, headers.size());
   }
 }

@@ -26,10 +26,8 @@ public record IpPrefix(int ipv4, int ipv6) {
   public IpPrefix {
     if (ipv4 < 1 || ipv4 > IpAddress.V4_BITS || ipv6 < 1 || ipv6 > IpAddress.V6_BITS) {
       throw new IllegalArgumentException(
-          "prefix lengths must be 1 to 32 (IPv4) and 1 to 128 (IPv6), but are "
-              + ipv4
-              + " and "
-              + ipv6);
+          "prefix lengths must be 1 to 32 (IPv4) and 1 to 128 (IPv6), but are %s and %s"
+              .formatted(ipv4, ipv6));
     }
   }
 

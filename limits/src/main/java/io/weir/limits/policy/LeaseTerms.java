@@ -22,12 +22,8 @@ public record LeaseTerms(long tokens, long micros) {
     }
     if (micros < MIN_MICROS || micros > MAX_MICROS) {
       throw new IllegalArgumentException(
-          "a lease must last between "
-              + MIN_MICROS
-              + " and "
-              + MAX_MICROS
-              + " µs, but lasts "
-              + micros);
+          "a lease must last between %s and %s µs, but lasts %s"
+              .formatted(MIN_MICROS, MAX_MICROS, micros));
     }
   }
 }

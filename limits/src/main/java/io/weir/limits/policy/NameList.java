@@ -27,10 +27,8 @@ public final class NameList {
    */
   public static String of(List<String> names, String word) {
     if (names.size() > MOST) {
-      return String.join(", ", names.subList(0, FIRST))
-          + " and "
-          + (names.size() - FIRST)
-          + " more";
+      return "%s and %s more"
+          .formatted(String.join(", ", names.subList(0, FIRST)), names.size() - FIRST);
     }
     int last = names.size() - 1;
     return last < 1

@@ -69,10 +69,8 @@ public record Policy(
     }
     if (debtCapTokens < 0 || debtCapTokens >= TokenBucketLimit.EXACT_BELOW) {
       throw new IllegalArgumentException(
-          "debt_cap must be 0 to "
-              + (TokenBucketLimit.EXACT_BELOW - 1)
-              + ", but is "
-              + debtCapTokens);
+          "debt_cap must be 0 to %s, but is %s"
+              .formatted(TokenBucketLimit.EXACT_BELOW - 1, debtCapTokens));
     }
     if (lease != null && !limit.refills()) {
       throw new IllegalArgumentException("lease is allowed only for token buckets");

@@ -113,9 +113,8 @@ public final class PolicyAdvice {
             other ->
                 advise(
                     policy,
-                    "and '"
-                        + other.name()
-                        + "' replace each other, so neither limits a call that both match"));
+                    "and '%s' replace each other, so neither limits a call that both match"
+                        .formatted(other.name())));
     if (policy.mode() == PolicyMode.SHADOW) {
       List<String> enforced =
           policies.stream()
@@ -149,12 +148,9 @@ public final class PolicyAdvice {
       if (REGULAR_EXPRESSION.matcher(pattern).find()) {
         advise(
             policy,
-            "match."
-                + field
-                + " '"
-                + pattern
-                + "' looks like a regular expression; * matches any sequence of characters, and"
-                + " every other character matches itself");
+            ("match.%s '%s' looks like a regular expression; * matches any sequence of characters,"
+                    + " and every other character matches itself")
+                .formatted(field, pattern));
       }
     }
   }
@@ -168,15 +164,9 @@ public final class PolicyAdvice {
       if (pattern.startsWith("/")) {
         advise(
             policy,
-            "match.endpoint '"
-                + pattern
-                + "' has no method, so it does not match the call 'GET "
-                + pattern
-                + "'; write 'GET "
-                + pattern
-                + "', or '* "
-                + pattern
-                + "' for every method");
+            ("match.endpoint '%1$s' has no method, so it does not match the call 'GET %1$s'; write"
+                    + " 'GET %1$s', or '* %1$s' for every method")
+                .formatted(pattern));
       }
     }
   }

@@ -38,10 +38,8 @@ public record PolicySet(
     }
     if (policies.size() > MAX_POLICIES) {
       throw new IllegalArgumentException(
-          "a policy set must have at most "
-              + MAX_POLICIES
-              + " policies, but has "
-              + policies.size());
+          "a policy set must have at most %s policies, but has %s"
+              .formatted(MAX_POLICIES, policies.size()));
     }
     Set<String> names = new HashSet<>();
     for (Policy policy : policies) {

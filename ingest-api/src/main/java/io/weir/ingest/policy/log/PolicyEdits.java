@@ -246,12 +246,8 @@ public final class PolicyEdits {
           Reason.CHANGED_SINCE,
           present == null
               ? "there is no " + key
-              : key
-                  + " now has version "
-                  + version
-                  + ", changed by "
-                  + present.changedBy()
-                  + "; read it again, then repeat the change");
+              : "%s now has version %s, changed by %s; read it again, then repeat the change"
+                  .formatted(key, version, present.changedBy()));
     }
   }
 }

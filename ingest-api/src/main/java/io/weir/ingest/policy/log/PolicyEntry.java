@@ -97,15 +97,10 @@ public final class PolicyEntry {
           || Math.max(policiesVersion, clientsVersion) != version
           || Math.min(policiesVersion, clientsVersion) < 0) {
         throw new IllegalArgumentException(
-            "version and parts must be at least 1, and version must equal the greater of "
-                + "policiesVersion and clientsVersion, but they are version "
-                + version
-                + ", parts "
-                + parts
-                + ", policiesVersion "
-                + policiesVersion
-                + ", clientsVersion "
-                + clientsVersion);
+            ("version and parts must be at least 1, and version must equal the greater of "
+                    + "policiesVersion and clientsVersion, but they are version %s, parts %s, "
+                    + "policiesVersion %s, clientsVersion %s")
+                .formatted(version, parts, policiesVersion, clientsVersion));
       }
     }
   }
