@@ -406,8 +406,7 @@ public final class PolicyEditor {
             List.of(
                 refusal,
                 "change the policies with the version of Weir that wrote them, or publish a"
-                    + " complete file: "
-                    + "weir policies apply FILE"),
+                    + " complete file: weir policies apply FILE"),
             null);
       }
       if (reader.state().version() == 0) {
