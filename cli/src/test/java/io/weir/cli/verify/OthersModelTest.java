@@ -61,7 +61,7 @@ final class OthersModelTest {
       assertEquals(List.of(), history.run(), label);
       inOtherRows += history.partition.inOtherRows;
     }
-    assertTrue(inOtherRows > 10 * HISTORIES, "lines in rows of others: " + inOtherRows);
+    assertTrue(inOtherRows > 10L * HISTORIES, "lines in rows of others: " + inOtherRows);
   }
 
   /** The rows that a window has are not counted after a restart. */
