@@ -70,7 +70,7 @@ final class BucketRules {
     return certain <= (rate.capacityUnits() - 1) / rate.unitsPerTick();
   }
 
-  /** Sets the state that a record shows without any other record. */
+  /** Sets the state that follows from a record alone. */
   void byItself(Rate rate, long[] row, ReplayedBucket after) {
     stand(row, after);
     after.earliestMicros = Row.epochMillis(row) * MICROS_PER_MILLI;

@@ -138,7 +138,7 @@ public final class Verifier {
           .allMatch(end -> data.state.countedOffset(end.getKey()) >= end.getValue() - 1);
     }
 
-    /** Returns a reader of the partitions of a topic that have the calls. */
+    /** Returns a reader of a topic, restricted to the partitions in {@code callEnds}. */
     private TopicReader reader(Topic topic) {
       return new TopicReader(settings.kafka(), topic, callEnds::containsKey);
     }

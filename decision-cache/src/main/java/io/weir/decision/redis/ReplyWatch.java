@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * <p>A clock cannot distinguish these cases. If other work occupies the processors, a reply may
  * wait for a long time before this process reads it. The thread that reads the connection therefore
  * looks at the calls in flight between its reads, a hundred times per deadline. A call is overdue
- * after a hundred looks, each after another read, have found no reply. A late look counts once,
+ * when a hundred looks, with a read before each, have found no reply. A late look counts once,
  * however late it is, so a delayed process gives the server more time. If the same work delays a
  * server on the same machine, the server needs to run only once while this thread runs a hundred
  * times. With six busy loops on two processors, this thread ran at most 18 times (77 ms) meanwhile.

@@ -98,7 +98,7 @@ final class BatchDecider {
     return null;
   }
 
-  /** Returns the first calls whose checks fit into one part, matched at the current time. */
+  /** Matches calls at the current time until a part is full, and returns the part. */
   private Part firstPart(PolicyMatcher snapshot, List<Call> calls, long begunAtEpochMillis) {
     long nowEpochMillis = nowEpochMillis(begunAtEpochMillis);
     List<Matched> matched = new ArrayList<>();

@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Measures FLUSHALL under load: the number of tokens that a limiter admits beyond a limiter without
- * loss. The script is the same for Weir and bucket4j.
+ * loss. Weir and bucket4j get the same load.
  */
 final class FlushComparison {
   private static final int CLIENTS = 1_000;

@@ -175,12 +175,12 @@ public final class PolicyEditor {
       this.problems = List.copyOf(problems);
     }
 
-    /** Returns the kind of reason. */
+    /** Returns the reason. */
     public Reason reason() {
       return reason;
     }
 
-    /** Returns the reasons, one sentence each. */
+    /** Returns the problems, one sentence each. */
     public List<String> problems() {
       return problems;
     }

@@ -200,7 +200,7 @@ final class PolicyStateBuilder {
     }
   }
 
-  /** Reads a part of a policy file, which {@code added} adds to a file without policies. */
+  /** Reads a part of a policy file: the fields that {@code added} sets, without policies. */
   private static PolicyFile.Content part(Consumer<ObjectNode> added) {
     ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
     document.putArray("policies");

@@ -50,7 +50,7 @@ final class FullTimes {
     size = 1;
   }
 
-  /** Writes or reads the intervals, with the markers of {@link #restart} and of other methods. */
+  /** Writes or reads the intervals, including the markers. */
   void store(StoredMembers members) {
     size = members.count(size);
     for (int i = 0; i < size; i++) {
@@ -127,9 +127,9 @@ final class FullTimes {
   }
 
   /**
-   * Merges the two nearest intervals. The merged interval has the start of the first interval and
-   * the length of both. So it never refills more of a charge. The newest interval is not merged,
-   * because no later interval may begin before its end.
+   * Merges the two nearest intervals. The merged interval starts where the first one starts, and
+   * has their total length. So it never refills more of a charge. The newest interval is not
+   * merged, because no later interval may begin before its end.
    */
   private void mergeNearest() {
     int nearest = 0;

@@ -17,8 +17,8 @@ import org.apache.kafka.common.errors.UnknownMemberIdException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The broker that the tests of this JVM share. It is lent to one test at a time and emptied after
- * each use. This takes a tenth of the time of a start and a stop. Thread-safe.
+ * The broker that the tests of this JVM share. It is lent to one test at a time and emptied before
+ * the next. Emptying it takes a tenth of the time of a restart. Thread-safe.
  */
 final class SharedKafka {
   private static final long LOOK_MILLIS = 10;
