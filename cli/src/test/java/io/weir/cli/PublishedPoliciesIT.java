@@ -121,7 +121,7 @@ final class PublishedPoliciesIT {
             "0 added, 1 changed, 1 removed; nothing is published yet",
             "publish the file and remove the listed entries? [y/N] "),
         output.lines().filter(line -> !line.contains("its place")).toList());
-    assertTrue(errors.contains("first.yml is not published: it would remove policy q, "), errors);
+    assertTrue(errors.contains("first.yml is not published: this would remove policy q, "), errors);
     assertTrue(errors.contains("--yes"), errors);
     answer = "n";
     assertEnds(3, "policies", "apply", file.toString());
