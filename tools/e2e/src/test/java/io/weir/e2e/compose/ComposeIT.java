@@ -27,7 +27,7 @@ import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 @EnabledIfSystemProperty(named = "weir.test.servers", matches = "containers")
 final class ComposeIT {
   /** Some seconds of calls when all nodes answer. */
-  private static final int MANY_CALLS = 300;
+  private static final int MANY_CALLS = 1_000;
 
   /** Some seconds of calls when half of them wait for a node that does not answer. */
   private static final int FEW_CALLS = 20;
@@ -35,7 +35,7 @@ final class ComposeIT {
   @Test
   void composeCluster_underFaults_losesNothing_doublesNothing_andReportsRightly() throws Exception {
     try (ComposeCluster cluster = ComposeCluster.start(Checkout.root());
-        Rounds rounds = Rounds.begin(cluster, 100, new Lines())) {
+        Rounds rounds = Rounds.begin(cluster, 300, new Lines())) {
       ComposeProject project = cluster.project();
       Round round = (name, what) -> rounds.disturb(name, cluster.checkUrls(), what);
 
