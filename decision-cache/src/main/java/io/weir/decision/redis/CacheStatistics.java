@@ -124,7 +124,7 @@ final class CacheStatistics {
         counter(
             registry,
             "weir.cache.faults",
-            "unexpected exceptions in threads that call Redis; the threads continued");
+            "exceptions that Weir did not expect, in threads that call Redis; they continued");
     faultsOf = new ThreadFaults(faults::increment);
   }
 

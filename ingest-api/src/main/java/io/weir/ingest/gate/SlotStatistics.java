@@ -31,7 +31,7 @@ final class SlotStatistics {
     abandoned =
         Counter.builder("weir.slot.releases.abandoned")
             .description(
-                "abandoned releases of slots: the key in Redis has a value that Weir"
+                "releases of slots that Weir abandoned: the key in Redis has a value that Weir"
                     + " did not write")
             .register(registry);
   }

@@ -35,7 +35,7 @@ public final class UsageLog {
 
   private static Counter counter(MeterRegistry registry, String outcome) {
     return Counter.builder("weir.usage.events")
-        .description("usage events that were recorded, or answered 503")
+        .description("events that report usage: recorded, or answered 503")
         .tag("outcome", outcome)
         .register(registry);
   }

@@ -107,7 +107,7 @@ public final class HttpStatistics {
         HttpStatistics::callsUnderWay);
     gauge(
         "weir.calls.under.way.max",
-        "current maximum of concurrent calls",
+        "calls that may be in progress at the same time",
         statistics -> statistics.admitted(Admission::maxCallsUnderWay));
     gauge(
         "weir.calls.queue.delay.seconds",

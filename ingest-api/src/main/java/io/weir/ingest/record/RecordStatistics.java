@@ -87,7 +87,7 @@ public final class RecordStatistics {
         counter(
             registry,
             "weir.log.faults",
-            "unexpected exceptions in the recording threads; the failed part restarted");
+            "exceptions that Weir did not expect, in recording threads; the failed part restarted");
     foundLines =
         counter(
             registry, "weir.log.found.calls", "calls that an earlier process left in the journal");

@@ -163,7 +163,7 @@ public final class PolicyFollower implements AutoCloseable {
       follower.useStopgap();
     }
     Gauge.builder("weir.policies.version", follower, it -> it.inForce().state().version())
-        .description("version of the policies in force")
+        .description("policies in force: their version")
         .register(registry);
     Gauge.builder("weir.policies.behind", follower, it -> it.problem() == null ? 0 : 1)
         .description(
