@@ -159,7 +159,7 @@ final class StripeExport {
         throw new CommandFailedException(
             ("partition %d of the ledger ends at offset %d, but --state has read it up to %d: the"
                     + " topic was recreated, or has lost rows. Start with a new --state, and"
-                    + " set --since to the end of the last window of which all rows were sent")
+                    + " set --since to the end of the last window whose rows were all sent")
                 .formatted(each.getKey(), end, each.getValue()));
       }
     }

@@ -131,7 +131,6 @@ public final class EventRules {
       throw new RefusedEventException(
           "time",
           "must be at most one minute after the node's time, "
-              + ""
               + Instant.ofEpochMilli(nowEpochMillis));
     }
     return time.toInstant().toEpochMilli();

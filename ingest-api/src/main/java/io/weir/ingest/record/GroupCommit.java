@@ -296,7 +296,7 @@ final class GroupCommit {
     if (waitForAcks) {
       Append.NotKept late =
           new Append.NotKept(
-              Reason.TIMEOUT, "Kafka did not acknowledge the call within " + "" + ackTimeout);
+              Reason.TIMEOUT, "Kafka did not acknowledge the call within " + ackTimeout);
       group.forEach(append -> append.keepUntilAcked(late, ackTimeout.toNanos()));
     } else {
       group.forEach(Append::keep);

@@ -87,7 +87,6 @@ final class LogConsumers implements AutoCloseable {
             "timed out while waiting for a record of partition "
                 + partition
                 + " from offset "
-                + ""
                 + offset);
       }
     }

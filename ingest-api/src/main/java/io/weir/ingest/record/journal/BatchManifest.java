@@ -103,7 +103,7 @@ public record BatchManifest(
 
   private JournalException mismatch(String found) {
     return new JournalException(
-        "the lines in the journal do not match the manifest " + "" + this + ": found " + found);
+        "the lines in the journal do not match the manifest " + this + ": found " + found);
   }
 
   private static int checksum(byte[] bytes) {

@@ -50,7 +50,6 @@ final class JournalKeys {
           "the journal has format "
               + format
               + ", but this version of Weir reads only format "
-              + ""
               + FORMAT);
     }
     long epoch = in.getLong();
