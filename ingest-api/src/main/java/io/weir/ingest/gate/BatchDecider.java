@@ -15,17 +15,18 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides the calls of a batch in parts of some hundred keys. The cache decides the checks of a
- * part together, and single checks are not delayed. Thread-safe; blocks its thread while the cache
- * decides, and while other batches use the cache.
+ * Decides the calls of a batch in parts of some hundred keys. The cache decides the checks of one
+ * part together. A large batch therefore does not delay single checks. Thread-safe; blocks the
+ * calling thread while the cache decides, and while other batches use the cache.
  */
 final class BatchDecider {
-  /** Number of keys at which a part of a batch is full and is submitted. */
+  /** Number of keys that fill a part of a batch. A full part is submitted to the cache. */
   private static final int KEYS_PER_PART = 512;
 
   /**
-   * Maximum number of keys that all batches together may have in the cache's queue, about 50 ms of
-   * work. So no check of a batch waits in the queue until its deadline.
+   * Maximum number of keys that all batches together may have in the cache's queue. The cache
+   * processes this number in about 50 ms. The maximum prevents checks of batches from waiting in
+   * the queue until their deadline.
    */
   private static final int MAX_BATCH_KEYS = 8 * KEYS_PER_PART;
 
@@ -40,7 +41,7 @@ final class BatchDecider {
   /** A call of a batch, with the policies that match it at the given time. */
   private record Matched(Call call, MatchedPolicies policies, long atEpochMillis) {}
 
-  /** Calls that are decided together, with the number of keys that the cache reads. */
+  /** Calls that the cache decides together, and the number of keys that it reads. */
   private record Part(List<Matched> calls, int keys) {}
 
   /** A call whose check has been submitted. {@code pending} is null if the call needs no check. */
@@ -62,8 +63,8 @@ final class BatchDecider {
   }
 
   /**
-   * Decides each call separately. After a shed check, all later parts are shed. Calls of one bucket
-   * are charged in list order.
+   * Decides each call separately. If a check is shed, all later parts are shed too. Calls that
+   * share a bucket take tokens from it in list order.
    *
    * @param snapshot the policies that decide all calls
    * @param begunAtEpochMillis start of the batch, by the cache's clock
@@ -121,14 +122,14 @@ final class BatchDecider {
     return new Matched(call.identified(matched, newIds), matched, nowEpochMillis);
   }
 
-  /** Returns the current time; a clock step does not set it back before the start of the batch. */
+  /** Returns the current time, or the start of the batch if the clock stepped back before it. */
   private long nowEpochMillis(long begunAtEpochMillis) {
     return Math.max(log.nowEpochMillis(), begunAtEpochMillis);
   }
 
   /**
-   * Decides the calls of a part together. The part first waits until the parts of other batches
-   * leave enough keys. After a wait it matches the calls again, at the current time.
+   * Decides the calls of a part together. First waits until other batches leave enough room in the
+   * cache's queue. After the wait, matches the calls again, at the current time.
    */
   private List<CheckOutcome> decide(PolicyMatcher snapshot, Part part, long begunAtEpochMillis) {
     if (part.calls.size() == 1 && part.keys < KEYS_PER_PART) {

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param facts the facts that policies match
  * @param cost tokens that the call takes, ≥ 1
  * @param id the id that the caller assigned; null if the node must create one
- * @param newId the id that the node created; null if it has created none
+ * @param newId the id that the node created; null if the node created no id
  * @param descriptor the descriptor of Envoy's rate limit service that the call represents; null for
  *     any other call
  */
@@ -28,19 +28,25 @@ public record Call(
     @Nullable String newId,
     @Nullable Descriptor descriptor)
     implements CallRequest {
-  /** Creates a call without an id that the node created. */
+  /** Creates a call for which the node has created no id. */
   public Call(CallFacts facts, long cost, @Nullable String id) {
     this(facts, cost, id, null, null);
   }
 
-  /** Returns the policies that match the call at a time, by the cache's clock. */
+  /**
+   * Returns the policies that match the call at the given time. The time is that of the cache's
+   * clock.
+   */
   MatchedPolicies match(PolicyMatcher snapshot, long nowEpochMillis) {
     return descriptor == null
         ? snapshot.match(facts, nowEpochMillis)
         : descriptor.apply(snapshot.matchAll(facts, nowEpochMillis), facts, nowEpochMillis);
   }
 
-  /** Returns a call that has an id if it may hold slots, because the id identifies the holder. */
+  /**
+   * Returns this call, with a new id if a policy with slots matches and the call has no id. The id
+   * identifies the holder of the slots.
+   */
   Call identified(MatchedPolicies matched, Supplier<String> newIds) {
     return id != null || newId != null || !matched.hasSlots()
         ? this
@@ -48,8 +54,8 @@ public record Call(
   }
 
   /**
-   * Returns a copy of the call that contains the policies replaced by other descriptors of the
-   * request.
+   * Returns a copy of the call with the names of the policies that other descriptors of the request
+   * replace.
    */
   Call withReplacedPolicies(Set<String> replaced) {
     return descriptor == null

@@ -7,7 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The log of decided calls, which loses no call that it accepted. A failure is a returned value
+ * The log of decided calls. It loses no call that it has accepted. A failure is a returned value
  * ({@link Recorded.Refused}), never an exception. Thread-safe.
  *
  * <pre>{@code
@@ -32,11 +32,12 @@ public interface CallLog extends AutoCloseable {
   /**
    * Writes the calls, and returns without waiting. The log accepts either all of the calls or none.
    *
-   * @param ticket a ticket obtained before the calls were decided; this method always uses it up
+   * @param ticket a ticket obtained before the calls were decided; this method always uses the
+   *     ticket up
    * @param calls at most {@value #MAX_CALLS}
-   * @return completes normally with one result per call in the same order, when the calls are as
-   *     durable as {@code WEIR_DURABILITY} requires. The completing thread writes for all callers,
-   *     so dependent actions must not block
+   * @return completes normally with one result per call in the same order, when the calls have the
+   *     durability that {@code WEIR_DURABILITY} requires. Dependent actions must not block, because
+   *     the completing thread writes for all callers
    */
   CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> calls);
 
@@ -44,8 +45,8 @@ public interface CallLog extends AutoCloseable {
    * Writes the calls like {@link #submit(Ticket, List)}, and runs an action when Kafka has
    * acknowledged them.
    *
-   * @param whenAcked the action, which runs at most once and must not block or throw. It may run
-   *     before the results complete, or long afterwards. Null for no action
+   * @param whenAcked the action, which runs at most once and must not block or throw; null for no
+   *     action. The action may run before the results are complete, or long afterwards
    */
   default CompletableFuture<List<Recorded>> submit(
       Ticket ticket, List<CallEvent> calls, @Nullable Runnable whenAcked) {

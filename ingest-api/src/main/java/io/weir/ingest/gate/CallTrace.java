@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Receives the steps of a traced call or batch. The steps are {@link #deciding} and {@link
- * #decided}. For calls that are recorded, {@link #recording} follows, and then {@link #recorded} or
- * {@link #notRecorded}. The thread that reaches a step calls the method, each method at most once.
- * No method may block or throw. An untraced call has no object of this type.
+ * #decided}. If the calls are recorded, {@link #recording} follows, and then {@link #recorded} or
+ * {@link #notRecorded}. The thread that reaches a step calls the step's method, at most once.
+ * Implementations must not block or throw. An untraced call has no object of this type.
  */
 public interface CallTrace {
   /** Called before the gate matches the policies and queries the cache. */

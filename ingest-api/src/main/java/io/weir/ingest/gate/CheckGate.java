@@ -26,14 +26,15 @@ import org.jspecify.annotations.Nullable;
  *   <li>decide: request a decision from the cache, or take tokens from a lease
  *   <li>judge: convert the decision to an outcome ({@link Judge})
  *   <li>record: write the call to the log ({@link OutcomeRecorder})
- *   <li>answer: complete the outcome, after the record is as durable as {@code WEIR_DURABILITY}
- *       requires
+ *   <li>answer: complete the outcome, after the record has the durability that {@code
+ *   WEIR_DURABILITY} requires
  * </ol>
  *
- * <p>A peek is not recorded. A batch passes each step with all its calls, except that it decides
- * them in parts ({@link BatchDecider}). The gate decides and records a call with one snapshot of
- * the policies. {@link #submit(CallRequest)} blocks no thread. A batch blocks its thread while the
- * cache decides, while the log writes, and while other batches use the cache. Thread-safe.
+ * <p>A peek is not recorded. All calls of a batch pass each step together, except the step
+ * <i>decide</i>: {@link BatchDecider} decides them in parts. The gate decides and records a call
+ * with the same snapshot of the policies. {@link #submit(CallRequest)} blocks no thread. {@link
+ * #check(List)} blocks the calling thread while the cache decides, while the log writes, and while
+ * other batches use the cache. Thread-safe.
  */
 public final class CheckGate {
   private static final CompletableFuture<CheckOutcome> KEY_REFUSED =
@@ -118,8 +119,8 @@ public final class CheckGate {
   /**
    * Applies policy replacements to the calls of one request of Envoy's rate limit service. A policy
    * that applies to one call can replace named policies for all calls of the request. The current
-   * policies determine the replacements, but each call is decided later by the policies in force at
-   * that time.
+   * policies determine the replacements. Each call is decided later, by the policies in force at
+   * the time of its decision.
    *
    * @param calls calls that represent descriptors
    * @return the same list instance if no policy is replaced
@@ -154,16 +155,16 @@ public final class CheckGate {
   /**
    * Decides and records a call, and returns without waiting for the outcome.
    *
-   * @return completes with the outcome on a thread of the cache or of the log, so dependent actions
-   *     must not block. Completes exceptionally only after an unexpected exception
+   * @return completes with the outcome, or exceptionally after an unexpected exception. Dependent
+   *     actions must not block, because they run on a thread of the cache or of the log
    */
   public CompletableFuture<CheckOutcome> submit(CallRequest request) {
     return submit(request, null, null);
   }
 
   /**
-   * Decides and records a call like {@link #submit(CallRequest)}, but waits for the cache at most
-   * for the given timeout. After the timeout the policies' failure modes decide.
+   * Decides and records a call like {@link #submit(CallRequest)}, but with its own timeout for the
+   * cache. After the timeout the policies' failure modes decide.
    *
    * @param timeout maximum time for the cache's reply; null for the cache's own timeout
    * @param trace receives each step; null if the call is not traced
@@ -209,7 +210,10 @@ public final class CheckGate {
             decision -> record(ticket, call, matched, decision, nowEpochMillis, trace));
   }
 
-  /** Judges and records a call of a lease. The lease's tokens stay used even if recording fails. */
+  /**
+   * Judges and records a call of a lease. If recording fails, the lease does not get the tokens
+   * back.
+   */
   private CompletableFuture<CheckOutcome> recordLeased(
       Call call, MatchedPolicies matched, LeasedBuckets.Taken leased, @Nullable CallTrace trace) {
     CheckOutcome outcome;
@@ -250,9 +254,9 @@ public final class CheckGate {
   /**
    * Decides each call separately, and records the decided calls together: the log accepts either
    * all of them or none. Submits the checks in parts of some hundred keys, and waits for the
-   * decisions of a part before it submits the next part. So the cache decides a part together, and
-   * single checks are not delayed. After a shed check, all later parts are shed. Calls of one
-   * bucket are charged in list order.
+   * decisions of a part before the next part. A large batch therefore does not delay single checks.
+   * If a check is shed, all later parts are shed too. Calls that share a bucket take tokens from it
+   * in list order.
    *
    * @param requests 1 to {@value CallLog#MAX_CALLS}
    * @return the outcome of each call, in the list's order
@@ -347,7 +351,7 @@ public final class CheckGate {
 
   /**
    * Returns the decision, or an undecided decision after the timeout. Dependent stages do not run
-   * on the JDK's timeout thread, because all timeouts of the process share it.
+   * on the JDK's timeout thread, because all timeouts of the process share that thread.
    */
   private static CompletableFuture<Decision> within(
       @Nullable Duration timeout, CompletableFuture<Decision> pending) {
@@ -372,7 +376,9 @@ public final class CheckGate {
     return within;
   }
 
-  /** Waits for an outcome, and rethrows the original exception if there is one. */
+  /**
+   * Waits for an outcome. If the future completes exceptionally, rethrows the original exception.
+   */
   private static CheckOutcome outcomeOf(CompletableFuture<CheckOutcome> pending) {
     try {
       return pending.join();

@@ -8,15 +8,14 @@ import org.jspecify.annotations.Nullable;
 /** The outcome of a call. */
 public sealed interface CheckOutcome {
   /**
-   * The call was decided: by the cache, or by the policies' failure modes if the cache did not
-   * reply.
+   * The cache decided the call. If the cache did not reply, the policies' failure modes decided it.
    *
    * @param call the recorded event
    * @param limits the state of each policy after the call; empty if the cache did not reply
-   * @param denial the reason why a bucket denied the call; null if the call was allowed, or if no
-   *     bucket denied it
+   * @param denial the reason why a bucket denied the call; null if the call was allowed, or denied
+   *     without a bucket
    * @param recorded the result of recording; null for a peek, which is not recorded
-   * @param slots the slots that the call holds; null if it holds none
+   * @param slots the slots that the call holds; null for none
    */
   record Decided(
       CallEvent call,
@@ -38,7 +37,10 @@ public sealed interface CheckOutcome {
       this(call, limits, denial, recorded, null);
     }
 
-    /** Returns the state of the policy in the call's record; null if the policy is not enforced. */
+    /**
+     * Returns the state of the policy that the call's record names; null if the policy is not
+     * enforced.
+     */
     public @Nullable LimitStatus recordedLimit() {
       for (LimitStatus limit : limits) {
         if (limit.enforced() && limit.policy().name().equals(call.policy())) {
@@ -58,24 +60,24 @@ public sealed interface CheckOutcome {
   }
 
   /**
-   * This node was too busy to query the decision cache or to read its reply. The call is neither
+   * This node was too busy to query the decision cache or to read the reply. The call is neither
    * allowed nor recorded, and the caller should retry. Failure modes do not apply, because the
-   * cache has not failed, and overload must not switch limits off.
+   * cache has not failed. Overload must not switch limits off.
    *
    * @param detail the operation for which the node was too busy
    */
   record Shed(String detail) implements CheckOutcome {}
 
   /**
-   * The API key is unknown or expired. Metrics distinguish the two; the response does not. The call
-   * was neither decided nor recorded.
+   * The API key is unknown or expired. Metrics distinguish these two cases; the response does not.
+   * The call was neither decided nor recorded.
    */
   enum KeyRefused implements CheckOutcome {
     /** The only instance. */
     INSTANCE
   }
 
-  /** The decision could not be recorded and is therefore invalid. The caller should retry. */
+  /** The log could not record the decision, which is therefore invalid. The caller should retry. */
   record NotKept(Recorded.Refused refused) implements CheckOutcome {}
 
   /**
@@ -83,9 +85,9 @@ public sealed interface CheckOutcome {
    *
    * @param violated names of the enforced policies whose buckets had fewer tokens than the cost
    * @param retryAfterMicros time until all these buckets have enough tokens; −1 if a bucket can
-   *     never have enough
-   * @param costExceedsCapacity whether the cost exceeds a bucket's capacity, so that a later retry
-   *     is also denied
+   *     never have enough tokens
+   * @param costExceedsCapacity whether the cost exceeds a bucket's capacity; if true, every retry
+   *     is denied
    */
   record Denial(List<String> violated, long retryAfterMicros, boolean costExceedsCapacity) {
     public Denial {

@@ -24,20 +24,21 @@ import org.jspecify.annotations.Nullable;
  * policies for descriptors, only the most specific policies apply to the call. A limit in the
  * descriptor overrides the limits of these policies. Immutable.
  *
- * <p>A policy is for descriptors if its match contains the attribute {@value #DOMAIN}. Two such
- * policies are compared entry by entry, in the order of the descriptor. A complete value is more
- * specific than a prefix, a longer prefix is more specific than a shorter prefix, and any prefix is
- * more specific than {@code *}. If all entries are equally specific, a policy that matches {@value
- * #KEYS} is more specific than a policy that does not. Equally specific policies apply together.
- * All other policies apply to descriptors as they apply to every call.
+ * <p>A policy is for descriptors if its match contains the attribute {@value #DOMAIN}. Weir
+ * compares two such policies entry by entry, in the order of the descriptor. A complete value is
+ * more specific than a prefix, and any prefix is more specific than {@code *}. The longer of two
+ * prefixes is the more specific one. If all entries are equally specific, a policy that matches
+ * {@value #KEYS} is more specific than a policy without this attribute. Equally specific policies
+ * apply together. Policies that are not for descriptors apply to every matching call.
  *
- * <p>If a policy applies to the call, it replaces the policies that it names. If these are policies
- * for descriptors, it also replaces them for the other descriptors of the request. A policy whose
- * limit the descriptor overrides neither replaces policies nor is replaced.
+ * <p>A policy that applies to the call replaces the policies that its definition names. Named
+ * policies for descriptors are also replaced for the other descriptors of the request. If the
+ * descriptor overrides the limit of a policy, that policy replaces no policy and is not replaced.
  *
  * @param entries names of the attributes with the values of the entries, in order
  * @param limit the limit that overrides the limits of the policies; null for none
- * @param replaced names of the policies that policies of other descriptors of the request replace
+ * @param replaced names of the policies that are replaced because of other descriptors of the
+ *     request
  */
 public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<String> replaced) {
   /** The name of the attribute with the domain of the request. */
@@ -56,7 +57,7 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
     replaced = Set.copyOf(replaced);
   }
 
-  /** Creates the only descriptor of a request. */
+  /** Creates a descriptor that no other descriptor of the request affects. */
   public Descriptor(List<String> entries, @Nullable PolicyLimit limit) {
     this(entries, limit, Set.of());
   }
@@ -67,8 +68,8 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
   }
 
   /**
-   * Returns the policies that apply to the call. These are the most specific matching policies
-   * without replaced policies, up to the maximum number of policies per check.
+   * Returns the policies that apply to the call: the most specific matching policies without
+   * replaced policies. Their number is at most the maximum number of policies per check.
    *
    * @param matched all policies that match the call, including replaced policies
    * @param nowEpochMillis time by the cache's clock; determines the period of an overriding limit
@@ -92,7 +93,8 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
   }
 
   /**
-   * Returns the matching policies without the less specific policies for descriptors.
+   * Returns the matching policies. Of the policies for descriptors, only the most specific policies
+   * are included.
    *
    * @param nowEpochMillis time by the cache's clock; determines the period of an overriding limit
    */
@@ -154,9 +156,9 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
   }
 
   /**
-   * Returns a policy with the limit of the descriptor. Each descriptor and limit has a separate
-   * bucket, so that a bucket never has two limits. The bucket is not recorded, because no version
-   * of the policies contains the limit.
+   * Returns a policy with the limit of the descriptor. Each pair of a descriptor and a limit has a
+   * separate bucket, because a bucket has only one limit. The bucket is not recorded, because no
+   * version of the policies contains the limit.
    */
   private static MatchedPolicy limitedBy(
       PolicyLimit limit, Policy policy, CallFacts facts, long nowEpochMillis) {

@@ -13,14 +13,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The combined failure modes of a call's policies, for a call that the cache did not decide. If a
- * policy has failure mode {@code closed}, the call is denied. Otherwise this node decides by the
- * policies with failure mode {@code local}, if there are any. Otherwise the call is allowed. Shadow
+ * The combined failure modes of the policies that match a call which the cache did not decide. If a
+ * policy has failure mode {@code closed}, the call is denied. Otherwise, if policies have failure
+ * mode {@code local}, this node decides by these policies. Otherwise the call is allowed. Shadow
  * policies are ignored.
  *
  * <p>If the cache is available but not restored, only quotas with {@code on_cold_cache: hold} and
- * policies that are not recorded are considered. Other policies are ignored, because records charge
- * their buckets later.
+ * policies that are not recorded take part. The others are ignored, because corrections from the
+ * records later charge their buckets.
  *
  * @param decidedBy FAIL_CLOSED, LOCAL or FAIL_OPEN
  * @param policy the first policy that determined {@code decidedBy}; null if there is none

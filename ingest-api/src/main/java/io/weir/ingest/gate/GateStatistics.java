@@ -17,10 +17,10 @@ import java.util.Objects;
  * is shed or its key is refused. Thread-safe.
  */
 final class GateStatistics {
-  /** Calls answered with 503 because they could not be recorded. */
+  /** Calls answered with 503 because the log could not record them. */
   final Counter notKept;
 
-  /** Checks and peeks answered with 503 because this node was too busy to query the cache. */
+  /** Checks and peeks answered with 503 because this node was too busy for a cache query. */
   final Counter shed;
 
   /** Checks and peeks to which the cache did not reply. */

@@ -13,11 +13,11 @@ import org.jspecify.annotations.Nullable;
  * The slots that an allowed call holds, in all buckets with slots.
  *
  * @param token identifies the slots
- * @param leaseMicros time for which the call holds the slots without renewing them, equal to the
- *     shortest lease
- * @param taken the slots that an earlier attempt of the call did not already hold
- * @param ofThisTry true if the node created the call's id, so that no other attempt can have the
- *     same id
+ * @param leaseMicros time for which the call holds the slots without a renewal: the shortest lease
+ *     of the slots
+ * @param taken the slots that this attempt acquired; an earlier attempt of the call held the other
+ *     slots
+ * @param ofThisTry true if the node created the call's id; no other attempt has the same id then
  */
 public record HeldSlots(SlotToken token, long leaseMicros, List<SlotKey> taken, boolean ofThisTry) {
   public HeldSlots {
@@ -25,10 +25,10 @@ public record HeldSlots(SlotToken token, long leaseMicros, List<SlotKey> taken, 
   }
 
   /**
-   * Returns the slots of a decided call; null if it holds none.
+   * Returns the slots of a decided call; null if the call holds no slots.
    *
-   * @param decided contains the states of the evaluated policies, which may be some of the matching
-   *     policies
+   * @param decided contains the states of the evaluated policies, which are some or all of the
+   *     matching policies
    * @param decidedAtMicros time of the decision, in microseconds since 1970 by the cache's clock
    */
   static @Nullable HeldSlots of(

@@ -22,12 +22,13 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Converts the cache's decision on a call to the event for the record and the outcome for the
- * caller. If the cache did not decide, it applies the policies' failure modes. Thread-safe; blocks
- * no thread.
+ * Converts the cache's decision on a call to the outcome for the caller, with the event to record.
+ * If the cache did not decide, applies the policies' failure modes. Thread-safe; blocks no thread.
  */
 final class Judge {
-  /** The reply for a policy that denies every call. Its bucket never has tokens. */
+  /**
+   * The reply for a policy that denies every call. The bucket of such a policy never has tokens.
+   */
   private static final BucketReply NOTHING = new BucketReply(false, 0, 0, -1, 0, 0, 0, false);
 
   private static final long MICROS_PER_MILLI = 1_000;
@@ -52,7 +53,7 @@ final class Judge {
   }
 
   /**
-   * Returns the outcome of a call. An allowed call holds its slots.
+   * Returns the outcome of a call, with the slots that an allowed call holds.
    *
    * @param decision the cache's decision; null if the cache was not queried
    */
@@ -78,7 +79,7 @@ final class Judge {
     return decided.with(held);
   }
 
-  /** Returns whether the cache may have charged buckets although the decision does not show it. */
+  /** Returns whether the cache may have charged buckets although the decision shows no charge. */
   private static boolean mayHaveTaken(@Nullable Decision decision) {
     return decision instanceof Decision.Undecided
         || (decision instanceof Decision.StillDenied denied && denied.isPartial());
@@ -92,8 +93,8 @@ final class Judge {
   }
 
   /**
-   * Returns the outcome {@code Shed} if the client of the cache rejected the check because of
-   * overload, otherwise null.
+   * Returns the outcome {@code Shed} if the cache's client in this node rejected the check because
+   * of overload; otherwise null.
    */
   private CheckOutcome.@Nullable Shed shed(@Nullable Decision decision) {
     if (decision instanceof Decision.Undecided none && none.cause() == Decision.Cause.REJECTED) {

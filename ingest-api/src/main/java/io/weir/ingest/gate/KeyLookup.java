@@ -30,7 +30,7 @@ final class KeyLookup {
   }
 
   /**
-   * Returns the call with its client's name; null if the key is unknown or expired.
+   * Returns the call with the name of its client; null if the call's API key is unknown or expired.
    *
    * @param snapshot the policies that also decide the call
    * @param nowEpochMillis time by the cache's clock
@@ -52,11 +52,14 @@ final class KeyLookup {
     return keyed.of(owned.client());
   }
 
-  /** The calls of a batch whose clients were found. */
+  /**
+   * The calls of a batch that have a known client, and for each request whether its client was
+   * found.
+   */
   record Found(List<Call> calls, List<Boolean> isFound) {
     /**
-     * Returns the outcomes of all calls of the batch, given the outcomes of the calls whose clients
-     * were found.
+     * Returns the outcomes of all requests of the batch. {@code ofFound} contains the outcomes of
+     * {@link #calls}.
      */
     List<CheckOutcome> outcomes(List<CheckOutcome> ofFound) {
       if (ofFound.size() == isFound.size()) {

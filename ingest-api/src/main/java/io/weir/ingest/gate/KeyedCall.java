@@ -8,8 +8,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call that identifies its client by an API key. It contains only the key's hash, so that the key
- * cannot be shown, logged or recorded.
+ * A call that identifies its client by an API key. This object contains only the key's hash. Weir
+ * therefore cannot show, log or record the key.
  *
  * @param apiKey the hash of the key
  * @param endpoint the called endpoint

@@ -17,17 +17,17 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The buckets of one kind of calls, with the recent use of these buckets and their leases. Calls
- * are of the same kind if they match the same policies with the same keys. There are at most
- * {@value #MAX_LEASES} leases with tokens left, and calls use the older lease first. Thread-safe.
+ * The buckets of one kind of calls, with their recent use and their leases. Calls are of the same
+ * kind if they match the same policies with the same keys. At most {@value #MAX_LEASES} leases have
+ * tokens left; calls use the older lease first. Thread-safe.
  */
 final class LeasedBuckets {
   /** Maximum number of leases: one in use, and its successor. */
   static final int MAX_LEASES = 2;
 
   /**
-   * A new lease is requested when less than 1/{@value} of the tokens or of the time of the last
-   * lease is left.
+   * The node requests a new lease when less than 1/{@value} of the last lease's tokens or time is
+   * left.
    */
   private static final int LOW_DIVISOR = 4;
 
@@ -100,7 +100,7 @@ final class LeasedBuckets {
     return new Check(requests, tokens);
   }
 
-  /** Returns whether these are the buckets of a call, under the same limits. */
+  /** Returns whether a call has exactly these buckets, with the same limits. */
   boolean areOf(List<MatchedPolicy> evaluated) {
     if (evaluated.size() != asked.size()) {
       return false;
@@ -125,8 +125,8 @@ final class LeasedBuckets {
   }
 
   /**
-   * Determines whether to request another lease, and its number of tokens. If the result is not 0,
-   * the caller must later call {@link #begin} or {@link #refused}.
+   * Returns the number of tokens of the lease to request now. If the result is not 0, the caller
+   * must later call {@link #begin} or {@link #refused}.
    *
    * @return the tokens to request; 0 for no lease
    */
@@ -147,8 +147,8 @@ final class LeasedBuckets {
   }
 
   /**
-   * Records that the cache granted no lease. The next lease is requested after the duration of a
-   * lease at the earliest.
+   * Records that the cache granted no lease. The node waits at least the duration of a lease before
+   * it requests the next lease.
    */
   synchronized void refused(long nowNanos) {
     isAsking = false;
@@ -160,8 +160,8 @@ final class LeasedBuckets {
    *
    * @param allowed the cache's reply
    * @param tokens number of requested tokens
-   * @param ticket a ticket obtained before the request, which the lease abandons when it ends. The
-   *     calls of the lease get tickets with the same time
+   * @param ticket a ticket obtained before the request. The calls of the lease get tickets with the
+   *     same time. When the lease ends, it abandons this ticket
    * @param askedNanos time of the request by the monotonic clock
    */
   synchronized Lease begin(Decision.Allowed allowed, long tokens, Ticket ticket, long askedNanos) {
@@ -186,8 +186,8 @@ final class LeasedBuckets {
   }
 
   /**
-   * A lease: tokens that the cache charged to each bucket in advance. The lock of the enclosing
-   * object guards it.
+   * A lease: tokens that the cache charged to each bucket in advance. Guarded by the lock of the
+   * enclosing object.
    */
   final class Lease {
     private final Decision.Allowed allowed;
@@ -256,7 +256,7 @@ final class LeasedBuckets {
       return ticket;
     }
 
-    /** Returns whether the lease has no tokens left. */
+    /** Returns whether the lease has no tokens left after this call. */
     boolean isUsedUp() {
       return left == 0;
     }
@@ -279,8 +279,8 @@ final class LeasedBuckets {
     }
 
     /**
-     * Returns the reply of a bucket as if, at the time of the lease's request, only the tokens up
-     * to this call had been requested.
+     * Returns the reply that the cache would have sent for a smaller lease: one with only the
+     * tokens of this call and of the lease's earlier calls.
      *
      * @param index index of the bucket among the buckets of the call
      */

@@ -21,22 +21,22 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides calls without a cache query, from tokens that this node took from the cache in advance
- * (decision 0016). It requests leases for frequently used buckets if all their policies permit
- * leases. The number of tokens of a lease is the number that calls of this kind took within the
- * previous duration of a lease. Thread-safe; no method blocks.
+ * (decision 0016). Requests leases for frequently used buckets if all policies of the buckets
+ * permit leases. A lease has the number of tokens that calls of the same kind recently took within
+ * a lease's duration. Thread-safe; no method blocks.
  *
- * <p>A lease is a normal charge, which the cache makes before calls use the tokens. A call of a
- * lease is recorded as if the cache had charged it at the time of the lease. So its record equals
- * that of a call whose recording took longer. The lease, and each of its calls until it is
- * recorded, holds the low watermark back. Tokens that no call used are a charge without a record,
- * so a correction returns them.
+ * <p>The cache charges the tokens of a lease before calls use them. The record of such a call shows
+ * a charge at the time of the lease. It equals the record of a normal call that took longer to
+ * record. The low watermark does not pass the start of a lease before the lease has ended and its
+ * calls are recorded. A correction returns unused tokens, because they are a charge without a
+ * record.
  */
 public final class Leases implements AutoCloseable {
   /** Default minimum number of calls within a lease's duration. */
   public static final int LEAST_CALLS = 4;
 
   /**
-   * Maximum number of kinds of calls whose use is known. Beyond it, the least used kinds are
+   * Maximum number of kinds of calls in memory. Above the maximum, the least used kinds are
    * removed.
    */
   private static final int MAX_KINDS = 10_000;
@@ -48,8 +48,8 @@ public final class Leases implements AutoCloseable {
   private final Timer timer;
 
   /**
-   * The kinds of calls. The key is the bucket's key, or the list of keys if there are several
-   * buckets.
+   * The buckets of each kind of calls. The map's key is the bucket's key, or a list of the buckets'
+   * keys.
    */
   private final Cache<Object, LeasedBuckets> kinds =
       Caffeine.newBuilder().maximumSize(MAX_KINDS).build();
@@ -73,8 +73,8 @@ public final class Leases implements AutoCloseable {
    * @param cache submits a check that requests a lease
    * @param tickets returns a new ticket of the log
    * @param leastCalls minimum number of calls within a lease's duration before a lease is
-   *     requested. From {@value #LEAST_CALLS} calls on, a lease saves more than it costs, including
-   *     the correction of unused tokens
+   *     requested. With at least {@value #LEAST_CALLS} calls, a lease saves more work than it
+   *     costs, including the correction of unused tokens
    * @param nanos a monotonic clock
    * @param timer ends leases
    * @param registry receives the metrics
@@ -227,7 +227,7 @@ public final class Leases implements AutoCloseable {
     unused.increment((double) lease.end());
   }
 
-  /** Ends all leases. Afterwards no lease decides a call. */
+  /** Ends all leases, and takes no further lease. */
   @Override
   public void close() {
     closed = true;

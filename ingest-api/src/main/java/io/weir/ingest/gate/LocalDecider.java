@@ -23,34 +23,36 @@ import java.util.function.LongSupplier;
  * Thread-safe.
  *
  * <p>The buckets are in memory. A bucket starts with this node's share of the tokens that the cache
- * last reported as left, plus the refill since then. A bucket without a report starts full. So an
- * outage does not admit the same tokens again that the cache admitted through this node. The
- * decider discards buckets after {@value #FORGET_AFTER_MILLIS} ms without a local decision, and
- * slots when their leases end. Beyond {@value #MAX_BUCKETS} buckets, it discards buckets of the
- * clients with the most buckets first, and these start full again.
+ * last reported as left, plus the refill since the report. A bucket without a report starts full.
+ * An outage therefore does not make tokens available again that calls of this node took from the
+ * cache. The decider discards buckets after {@value #FORGET_AFTER_MILLIS} ms without a local
+ * decision, and slots when their leases end. When there are more than {@value #MAX_BUCKETS}
+ * buckets, it first discards buckets of the clients with the most buckets. A discarded bucket
+ * starts full again.
  *
- * <p>A cost that exceeds the share, but not the limit, is denied until the cache is available
- * again, because the share bounds every call.
+ * <p>The decider denies a cost that exceeds the share, even if the limit would permit the cost.
+ * Such a call can succeed only when the cache is available again.
  */
 public final class LocalDecider {
   /** Maximum number of nodes that share the traffic. */
   public static final int MAX_NODES = 1_000;
 
-  /** Maximum number of buckets. It bounds the memory; a bucket takes about 400 bytes. */
+  /** Maximum number of buckets. A bucket takes about 400 bytes of memory. */
   static final int MAX_BUCKETS = 100_000;
 
   /**
-   * Time after the last local decision at which buckets are discarded. It is long enough that
-   * repeated outages of the cache do not refill the buckets each time.
+   * Time after the last local decision at which the decider discards the buckets. In repeated
+   * outages at shorter intervals, the buckets are not refilled each time.
    */
   static final long FORGET_AFTER_MILLIS = 60_000;
 
   /**
-   * Retry time for a caller whose cost exceeds the share. The cache may be available again by then.
+   * Retry time for a caller whose cost exceeds the share. By that time the cache may be available
+   * again.
    */
   static final long RETRY_AFTER_MICROS = 1_000_000;
 
-  /** Maximum number of shares in memory. A quota has a new share in each period. */
+  /** Maximum number of shares in memory. A quota needs a new share in each period. */
   private static final int MAX_SHARES = 4_096;
 
   private final int nodes;
@@ -69,9 +71,9 @@ public final class LocalDecider {
   /**
    * A report of the cache on a bucket.
    *
-   * @param usedTokens number of whole tokens that the bucket lacks to be full
-   * @param fullAtEpochMicros time at which the bucket is full if no further tokens are taken, by
-   *     the cache's clock
+   * @param usedTokens number of whole tokens by which the bucket is below its capacity
+   * @param fullAtEpochMicros time by the cache's clock at which the bucket will be full if no call
+   *     takes tokens
    */
   private record Level(long usedTokens, long fullAtEpochMicros) {}
 
@@ -91,10 +93,10 @@ public final class LocalDecider {
   }
 
   /**
-   * Takes the cost from this node's share of each bucket, or from none.
+   * Takes the cost from this node's shares of all buckets of a check, or from no share.
    *
-   * @param whole the check that the cache did not decide; the decision has its replies in the same
-   *     order
+   * @param whole the check that the cache did not decide; the replies of the returned decision have
+   *     the order of its buckets
    * @param peek true to take no tokens
    * @param nowEpochMillis the time of the decision, by the cache's clock
    */
@@ -128,8 +130,8 @@ public final class LocalDecider {
 
   /**
    * Lowers a share to this node's part of the tokens that the cache last reported as left. The part
-   * is rounded up, so that nodes can use the last tokens of a small bucket. Each report is used
-   * once, because the share itself counts later local decisions.
+   * is rounded up; otherwise no node could use the last tokens of a small bucket. Each report is
+   * applied once, because the share itself counts later local decisions.
    */
   private void lowerToReportedLevel(BucketRequest whole, BucketRequest share) {
     Level level = levels.getIfPresent(whole.bucket());
@@ -151,8 +153,8 @@ public final class LocalDecider {
   }
 
   /**
-   * Returns the denial of a cost that exceeds a share. If the cost does not exceed the limit
-   * itself, the denial has a retry time.
+   * Returns the denial of a cost that exceeds a share. The denial has a retry time if the limit
+   * itself permits the cost.
    */
   private static Decision.Denied aboveAShare(
       List<BucketRequest> buckets, long costTokens, Decision.Denied denied) {
@@ -209,9 +211,9 @@ public final class LocalDecider {
   }
 
   /**
-   * Takes note of a decision of the cache, so that the next outage does not admit the same tokens
-   * again. Discards the buckets once the cache has decided for long enough, except held slots,
-   * which count in the next outage, too.
+   * Notes how many tokens a decision of the cache has taken, so that the next outage does not admit
+   * the same tokens again. After {@value #FORGET_AFTER_MILLIS} ms without a local decision,
+   * discards all buckets except held slots. Held slots also count in the next outage.
    *
    * @param buckets the buckets of the check, in the order of the decision's replies
    * @param decided the decision
@@ -242,8 +244,8 @@ public final class LocalDecider {
   }
 
   /**
-   * Takes tokens that the cache admitted from this node's share, if the share exists. Between short
-   * outages the cache does not know the local decisions yet.
+   * Takes tokens from this node's share, if it exists, because the cache has admitted them. The
+   * share must stay correct between short outages: the cache does not know the local decisions yet.
    */
   private void lower(BucketRequest whole, long costTokens) {
     lock.lock();
@@ -266,12 +268,12 @@ public final class LocalDecider {
         : 0;
   }
 
-  /** Returns the number of buckets in memory. Buckets with slots stay longer than others. */
+  /** Returns the number of buckets in memory. */
   public int bucketCount() {
     return memory.bucketCount();
   }
 
-  /** Returns the number of buckets discarded because there were too many. They start full again. */
+  /** Returns the number of buckets that were discarded because there were too many buckets. */
   public long forgottenBuckets() {
     return memory.forgottenBuckets();
   }

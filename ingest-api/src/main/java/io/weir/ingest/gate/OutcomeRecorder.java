@@ -8,8 +8,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records decided calls, and adds the results to their outcomes. A call whose record may be missing
- * is not allowed. Thread-safe.
+ * Records decided calls, and adds each result to the outcome of its call. If the log refuses the
+ * record of a call, the call is not allowed. Thread-safe.
  */
 final class OutcomeRecorder {
   private final CallLog log;
@@ -39,7 +39,7 @@ final class OutcomeRecorder {
 
   /**
    * Records the decided calls of a batch together, and uses up the ticket. Blocks until the log has
-   * accepted or refused them.
+   * accepted or refused these calls.
    *
    * @return the final outcomes, in the same order
    */

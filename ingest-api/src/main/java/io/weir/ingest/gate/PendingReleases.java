@@ -18,22 +18,28 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The releases of slots that the cache has not confirmed. They concern slots that the cache may
- * have given to a call after its timeout, and slots that were released while the cache was
- * unavailable. Without a retry, these slots would stay occupied until their leases end.
- * Thread-safe; only {@link #drain} blocks.
+ * The releases of slots that the cache has not confirmed. Some slots may have been acquired in the
+ * cache for a call after its timeout; others were released while the cache was unavailable. Without
+ * a retry, these slots would stay occupied until their leases end. Thread-safe; only {@link #drain}
+ * blocks.
  *
- * <p>If there are too many pending releases, later ones are dropped. The earlier ones belong to
- * calls at the start of an outage, and only these calls reached the cache.
+ * <p>If there are too many pending releases, new releases are dropped. The first releases of an
+ * outage are the important ones: only calls at the start of an outage reached the cache.
  */
 final class PendingReleases {
-  /** Maximum number of calls, about the maximum number of calls that are pending at the cache. */
+  /**
+   * Maximum number of calls with pending releases. The cache has about this number of calls pending
+   * at most.
+   */
   static final int MAX_CALLS = 4_096;
 
-  /** Maximum number of releases retried per decided call, little work compared to the decision. */
+  /**
+   * Maximum number of releases retried per decided call. Their work is small compared to the
+   * decision.
+   */
   static final int PER_DECIDED_CALL = 4;
 
-  /** Maximum number of releases retried at once when the cache is known to reply. */
+  /** Maximum number of releases retried at once after a reply of the cache. */
   static final int AT_ONCE = 256;
 
   private static final long MICROS_PER_MILLI = 1_000;
@@ -48,7 +54,7 @@ final class PendingReleases {
    * A pending release.
    *
    * @param release the buckets with slots, and the holder's claim
-   * @param endEpochMillis time by which the leases have certainly ended
+   * @param endEpochMillis time at which all leases of the slots have ended
    * @param isCounted whether the metrics already count the release
    */
   private record PendingRelease(Check release, long endEpochMillis, boolean isCounted) {
@@ -70,7 +76,7 @@ final class PendingReleases {
   }
 
   /**
-   * Adds the release of slots that an undecided check may have acquired.
+   * Adds the release of slots that an undecided check may have acquired in the cache.
    *
    * @param held keys of the slots that the call holds and will release itself
    * @param nowEpochMillis time by the cache's clock
@@ -92,7 +98,7 @@ final class PendingReleases {
   }
 
   /**
-   * Adds a release that the cache did not decide. It is retried until its claim ends.
+   * Adds a release that the cache did not decide. The release is retried until the claim ends.
    *
    * @param isCounted whether the metrics already count the release
    */
@@ -116,7 +122,7 @@ final class PendingReleases {
    * Retries pending releases now that the cache is available again.
    *
    * @param most maximum number of calls
-   * @return completes with true if the cache decided all of them, otherwise with false
+   * @return completes with true if the cache decided all these releases, otherwise with false
    */
   CompletableFuture<Boolean> release(long nowEpochMillis, int most) {
     CompletableFuture<Boolean> all = CompletableFuture.completedFuture(true);
@@ -135,9 +141,9 @@ final class PendingReleases {
   /**
    * Releases slots. If the value of a key is not a set of slots, the cache releases no slot of the
    * check. Then this method releases each bucket separately, and abandons the release of that key.
-   * No retry could complete it until an operator deletes the key, which also frees its slots.
+   * A retry would fail until an operator deletes the key, and this deletion also frees the slots.
    *
-   * @return the decision on the slots whose release was not abandoned
+   * @return the decision on all slots except those with an abandoned release
    */
   CompletableFuture<Decision> submit(Check release) {
     return cache
@@ -162,7 +168,10 @@ final class PendingReleases {
     return all;
   }
 
-  /** Returns the first decision that is not "allowed"; if both are, one with all replies. */
+  /**
+   * Returns the first decision that is not "allowed". If both are "allowed", combines their
+   * replies.
+   */
   private static Decision both(Decision first, Decision second) {
     if (first instanceof Decision.Allowed one && second instanceof Decision.Allowed other) {
       List<BucketReply> replies = new ArrayList<>(one.buckets());

@@ -10,22 +10,23 @@ public sealed interface Recorded {
    * The log has stored the call, and the call will be counted.
    *
    * @param durability durability of the call's record at the time of the response
-   * @param position the position of the call; a report that has reached it includes the call
+   * @param position the position of the call; a report that has reached this position includes the
+   *     call
    */
   record Durable(Durability durability, UsagePosition position) implements Recorded {}
 
   /**
-   * The call may not have been recorded, and the caller gets status 503. After {@link
-   * Reason#TIMEOUT} and {@link Reason#WRITE_FAILED} it is unknown whether the call will be counted,
-   * because the write may have succeeded. After any other reason the call will not be counted.
+   * The call may not have been recorded, and the caller gets status 503. With the reasons {@link
+   * Reason#TIMEOUT} and {@link Reason#WRITE_FAILED}, the write may have succeeded; the call may be
+   * counted or not. With any other reason the call will not be counted.
    *
    * @param detail one sentence for the log; contains no client data
    */
   record Refused(Reason reason, String detail) implements Recorded {}
 
   /**
-   * The journal was full, and the node answers the call anyway ({@code WEIR_WHEN_FULL=drop}). The
-   * call will not be counted, but a metric counts the loss.
+   * The journal was full, and the node answered the call without a record ({@code
+   * WEIR_WHEN_FULL=drop}). The aggregator will not count the call. A metric counts the loss.
    */
   record Dropped() implements Recorded {}
 
@@ -33,7 +34,7 @@ public sealed interface Recorded {
   enum Reason {
     /** The journal is full, because Kafka has been unavailable for long. */
     FULL,
-    /** Writing to the journal failed; a part of the write may have reached the disk. */
+    /** A write to the journal failed; a part of the data may have reached the disk. */
     WRITE_FAILED,
     /** Kafka did not acknowledge the call in time. The call may still be counted. */
     TIMEOUT,

@@ -19,8 +19,8 @@ public sealed interface SlotOutcome {
   /**
    * The call no longer holds the slots. Other calls may hold them now.
    *
-   * @param policies names of the policies without a slot for the call; empty if no policy in force
-   *     has these slots
+   * @param policies names of the policies that have no slot for the call; empty if the token's
+   *     slots belong to no policy in force
    */
   record Ended(List<String> policies) implements SlotOutcome {
     public Ended {

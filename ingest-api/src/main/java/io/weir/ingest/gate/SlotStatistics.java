@@ -20,7 +20,7 @@ final class SlotStatistics {
   /** Renewals refused because the lease had ended. */
   final Counter refused;
 
-  /** Releases that no retry can complete, because the value of the key is not a set of slots. */
+  /** Abandoned releases: the value of the key is not a set of slots, and every retry would fail. */
   final Counter abandoned;
 
   SlotStatistics(MeterRegistry registry) {
@@ -50,7 +50,7 @@ final class SlotStatistics {
         .register(registry);
   }
 
-  /** Counts the slots that a release freed, and returns whether it freed any. */
+  /** Counts the slots that a release freed, and returns whether the release freed any slot. */
   boolean countReleased(Decision decision) {
     if (!(decision instanceof Decision.Allowed allowed)) {
       return false;

@@ -12,11 +12,12 @@ import java.util.Base64;
 import java.util.List;
 
 /**
- * A token with which a caller renews and releases the slots of a call, at any node. It is no
- * secret, because it contains only keys of slots; any client that may send checks could create one.
+ * A token with which a caller renews and releases the slots of a call, at any node. The token is no
+ * secret: it contains only keys of slots, and every client that can send checks could create one.
  * Immutable.
  *
- * @param claim the holder, and the end of the lease that was last reported to the caller
+ * @param claim the holder, and the end of the lease according to the node's last response to the
+ *     caller
  * @param keys the distinct keys of the slots, 1 to {@value Check#MAX_BUCKETS}, of at most one
  *     client
  */

@@ -34,8 +34,8 @@ public final class Slots {
   private static final Duration DRAIN_TIMEOUT = Duration.ofSeconds(2);
 
   /**
-   * A placeholder for the limit in a release, which depends neither on the number of slots nor on
-   * the lease.
+   * A placeholder for the limit in the check of a release. A release does not use the number of
+   * slots or the lease.
    */
   private static final ConcurrencyLimit ANY =
       new ConcurrencyLimit(ConcurrencyLimit.MAX_SLOTS, ConcurrencyLimit.MIN_LEASE_MICROS);
@@ -62,11 +62,11 @@ public final class Slots {
   }
 
   /**
-   * Renews slots by the limits in force. If the cache has lost a slot, the renewal acquires a free
-   * slot, provided that the caller's lease has not ended. A lease that has ended cannot be renewed.
-   * Slots of policies that are off or deleted expire with their leases. If the call has only such
-   * slots and one of the policies is off, the renewal succeeds without a slot, because new calls
-   * also need none.
+   * Renews slots by the limits in force. A lease that has ended cannot be renewed. If the cache has
+   * lost a slot whose lease has not ended, the renewal acquires a free slot. Slots of policies that
+   * are off or deleted expire with their leases. If the call has only such slots and one of the
+   * policies is off, the renewal succeeds without a slot, because new calls do not need a slot of
+   * this policy.
    */
   public CompletableFuture<SlotOutcome> renew(SlotToken token) {
     PolicyMatcher snapshot = policies.get();
@@ -188,9 +188,9 @@ public final class Slots {
   }
 
   /**
-   * Releases the slots of a call that was not recorded and so does not proceed. No caller waits for
-   * the release, so it may arrive late. If the caller assigned the id of the call, another attempt
-   * may hold the slots by then, so they are not released.
+   * Releases the slots of a call that was not recorded and therefore does not proceed. If the
+   * caller assigned the id of the call, the slots are not released: another attempt with the same
+   * id may hold them when a late release arrives.
    */
   void giveUp(HeldSlots held) {
     if (held.ofThisTry() && !held.taken().isEmpty()) {
@@ -199,8 +199,8 @@ public final class Slots {
   }
 
   /**
-   * Schedules the release of slots for a call that the cache did not decide in time. The cache may
-   * have given slots to the call, although the call does not hold them by its outcome. They are
+   * Schedules the release of slots for a call that the cache did not decide in time. The call may
+   * have acquired slots in the cache although its outcome contains no slots. These slots are
    * released when the cache decides again. If the caller assigned the id of the call, they are not
    * released, because another attempt may hold them.
    *
@@ -241,7 +241,7 @@ public final class Slots {
   }
 
   /**
-   * Retries pending releases, because the cache has just replied. Called even when there are no
+   * Retries pending releases, because the cache has just replied. Also called when the node has no
    * calls. Does not block.
    *
    * @param nowEpochMicros time by the cache's clock
@@ -250,7 +250,10 @@ public final class Slots {
     var unused = pending.release(nowEpochMicros / MICROS_PER_MILLI, PendingReleases.AT_ONCE);
   }
 
-  /** Retries the pending releases before the node stops, while the cache decides them. */
+  /**
+   * Retries the pending releases before the node stops. Ends at the first release that the cache
+   * does not decide.
+   */
   public void drain() {
     pending.drain(clockEpochMillis.getAsLong(), DRAIN_TIMEOUT);
   }

@@ -16,8 +16,8 @@ public interface Ticket {
 
   /**
    * Returns the time that the low watermark does not pass. Normally this is the time at which the
-   * ticket was obtained. It is later if this process had already passed that time because of a
-   * clock step. Batches of a restarted process may still carry a later watermark, from its journal.
+   * ticket was obtained. After the clock stepped back, it is the time that this process had reached
+   * before. After a restart, batches from the journal may carry a later watermark.
    */
   default long heldAtEpochMillis() {
     return begunAtEpochMillis();

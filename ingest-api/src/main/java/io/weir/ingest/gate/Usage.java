@@ -4,7 +4,8 @@ package io.weir.ingest.gate;
 /**
  * Past usage of a client, which Weir records without a decision.
  *
- * @param id id of the usage, unique for the client and equal in every report of the usage; a name
+ * @param id id of the usage, unique among the client's ids; every report of the same usage has the
+ *     same id; a name
  * @param client the client; a name
  * @param endpoint the used endpoint; a name
  * @param meter the meter that counts the usage; a name

@@ -18,7 +18,10 @@ import org.jspecify.annotations.Nullable;
  * billed like the lines of allowed calls. Thread-safe; blocks no thread.
  */
 public final class UsageLog {
-  /** Policies version in a line without a decision. An audit then expects no matching policy. */
+  /**
+   * The version of the policies in a line without a decision. For this version, an audit expects no
+   * matching policy.
+   */
   private static final long NO_POLICIES = 0;
 
   private final Supplier<PolicyMatcher> policies;
@@ -40,7 +43,7 @@ public final class UsageLog {
         .register(registry);
   }
 
-  /** Returns the current time by the clock that dates calls. */
+  /** Returns the current time, by the clock that determines the time of calls. */
   public long nowEpochMillis() {
     Ticket ticket = log.begin();
     ticket.abandon();
@@ -51,8 +54,8 @@ public final class UsageLog {
    * Records either all of the usage events or none, and returns without waiting.
    *
    * @param usages 1 to {@value CallLog#MAX_CALLS}, each with a quantity of at least 1
-   * @return completes with one result per event in the same order. The completing thread writes for
-   *     all callers, so dependent actions must not block
+   * @return completes with one result per event in the same order. Dependent actions must not
+   *     block, because the completing thread writes for all callers
    */
   public CompletableFuture<List<Recorded>> submit(List<Usage> usages) {
     Ticket ticket = log.begin();
