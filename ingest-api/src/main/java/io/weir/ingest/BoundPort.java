@@ -20,8 +20,8 @@ record BoundPort(String owner, String host, String hostVariable, int port, Strin
   }
 
   /**
-   * Returns an exception that states why the port could not be bound. Returns the given failure if
-   * it has another cause.
+   * Returns an exception that states why the port could not be bound. Returns the given failure
+   * itself if no known cause explains it.
    */
   RuntimeException explain(RuntimeException failed) {
     if (failed instanceof IngestStartException) {

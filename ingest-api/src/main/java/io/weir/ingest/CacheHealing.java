@@ -27,8 +27,8 @@ final class CacheHealing implements AutoCloseable {
   }
 
   /**
-   * Creates the components, and connects to Redis if it is reachable. They begin to read and to
-   * correct with {@link #start}.
+   * Creates the components, and connects to Redis if it is reachable. The components read and apply
+   * corrections only after {@link #start}.
    */
   static CacheHealing of(
       IngestConfig config,
@@ -55,8 +55,8 @@ final class CacheHealing implements AutoCloseable {
   }
 
   /**
-   * Returns the condition that a starting node still waits for, as text. Returns the empty string
-   * if it waits for none.
+   * Returns a text that names the condition for which a starting node still waits. Returns the
+   * empty string if all conditions hold.
    */
   String missingAtStart() {
     return corrections.missingAtStart();
@@ -67,8 +67,8 @@ final class CacheHealing implements AutoCloseable {
   }
 
   /**
-   * Stops within some seconds. Close this object before the decision cache, because it uses the
-   * cache's connection.
+   * Stops within some seconds. Close this object before the decision cache, because this object
+   * uses the cache's connection.
    */
   @Override
   public void close() {

@@ -12,9 +12,10 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * Sends peeks to the decision cache of a starting node until the JVM has loaded the code. Otherwise
- * the first callers would wait tens of milliseconds. Peeks write nothing. The replies also set the
- * decision clock, so that the first low watermark follows the cache's clock.
+ * Sends peeks to the decision cache of a starting node until the JVM has loaded the code that
+ * decides calls. Without these peeks, the first callers would wait tens of milliseconds. Peeks
+ * write nothing. The replies also set the decision clock, so that the first low watermark follows
+ * the cache's clock.
  */
 final class CacheWarmUp {
   /** Number of consecutive decisions after which the warm-up ends. */
@@ -27,7 +28,7 @@ final class CacheWarmUp {
 
   private CacheWarmUp() {}
 
-  /** Sends the peeks. Ends early if the cache is unreachable or they take longer than 2 s. */
+  /** Sends the peeks. Ends early if the cache is unreachable or the peeks take longer than 2 s. */
   static void run(RedisCache cache, DecisionClock clock) {
     Check check =
         new Check(

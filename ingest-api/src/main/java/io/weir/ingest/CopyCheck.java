@@ -15,14 +15,14 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Checks at the start of a node that the calls topic has enough replicas to survive the loss of a
- * broker. The check runs while the node opens the call log, which waits for Kafka equally long. So
+ * broker. The check runs while the node opens the call log, and has the same timeout for Kafka. So
  * the check does not delay a start without Kafka.
  */
 final class CopyCheck {
   private static final Logger LOG = LoggerFactory.getLogger(CopyCheck.class);
 
   /**
-   * Maximum time that a start waits for Kafka's reply. The call log waits equally long for the
+   * Maximum time that a start waits for Kafka's reply. The call log has the same timeout for the
    * description of the topic.
    */
   static final Duration TIMEOUT = Duration.ofSeconds(5);
@@ -57,8 +57,8 @@ final class CopyCheck {
   /**
    * Waits for the result of the check.
    *
-   * @return the missing replicas of the topic and the remedy; or the empty string if the topic has
-   *     enough replicas or the settings permit fewer
+   * @return the number of missing replicas and the remedy; the empty string if the topic has enough
+   *     replicas or the settings permit fewer
    */
   String objection() {
     List<String> found = lacking.join();

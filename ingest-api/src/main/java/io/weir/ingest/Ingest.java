@@ -36,10 +36,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One ingest node. It consists of the check API, the client of the decision cache, the components
- * that keep the cache correct, and the call log. This class starts and stops them in order. A node
- * also starts without Redis; until Redis is available, each policy's failure mode decides. A node
- * that has a journal also starts without Kafka.
+ * One ingest node. The node consists of the check API, the client of the decision cache, the
+ * components that keep the cache correct, and the call log. This class starts and stops these parts
+ * in order. A node also starts without Redis; until Redis is available, each policy's failure mode
+ * decides its calls. A node that has a journal also starts without Kafka.
  */
 public final class Ingest implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Ingest.class);
@@ -54,8 +54,8 @@ public final class Ingest implements AutoCloseable {
 
   /**
    * Time for which a stopping node refuses new calls with {@code Connection: close}. A caller with
-   * an active connection sends its next call within this time. So it learns that the connection is
-   * about to close.
+   * an active connection sends its next call within this time. From the response the caller learns
+   * that the connection is about to close.
    */
   private static final Duration STOP_NOTICE = Duration.ofMillis(500);
 
@@ -297,8 +297,9 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Returns the maximum number of concurrent settlements. It is a quarter of the maximum number of
-   * concurrent calls, because a settlement occupies a thread while it searches and waits.
+   * Returns the maximum number of concurrent settlements. The number is a quarter of the maximum
+   * number of concurrent calls, because each settlement occupies a thread while it searches for its
+   * call and waits.
    */
   private static int settlements(IngestConfig config) {
     int calls =
@@ -371,13 +372,13 @@ public final class Ingest implements AutoCloseable {
     return api.port();
   }
 
-  /** Returns the gRPC port; empty if there is none. */
+  /** Returns the gRPC port; empty if the node has no gRPC server. */
   public OptionalInt grpcPort() {
     return grpc == null ? OptionalInt.empty() : OptionalInt.of(grpc.port());
   }
 
   /**
-   * Stops the node in order:
+   * Stops the node in these steps:
    *
    * <ol>
    *   <li>The node reports that it is not ready and keeps serving for the stop delay, so that load

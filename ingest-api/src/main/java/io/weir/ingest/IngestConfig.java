@@ -60,12 +60,12 @@ import org.jspecify.annotations.Nullable;
  * @param events the file of rules that convert usage events; null for none
  * @param eventsMaxAge maximum age of a usage event
  * @param adminAccess the origins from which policies may be read and changed over HTTP
- * @param adminHosts host names, in lower case, of the web pages that may also do so if {@code
- *     adminAccess} permits access from everywhere
+ * @param adminHosts host names, in lower case, of web pages that may also read and change policies;
+ *     used only if {@code adminAccess} permits access from everywhere
  * @param durability how durable a call's record must be before the node answers the call
  * @param whenFull the treatment of calls when the journal is full
  * @param maxJournalBytes maximum number of bytes of calls that are not yet in Kafka
- * @param fsync whether an append waits until the disk has stored it
+ * @param fsync whether an append waits until the disk has stored the lines
  * @param drainTimeout maximum time that a stop waits for Kafka
  * @param correctionsMaxRate maximum number of corrections per second that the node applies to the
  *     cache
@@ -119,8 +119,8 @@ public record IngestConfig(
   }
 
   /**
-   * Disabled by default, because repeated denials have no stamp and confirm no correction.
-   * Operators can enable it.
+   * Nodes do not repeat denials by default, because a repeated denial has no stamp and so confirms
+   * no correction. Operators can enable repeated denials.
    */
   private static final Duration DEFAULT_DENY_CACHE = Duration.ZERO;
 
@@ -130,7 +130,7 @@ public record IngestConfig(
    */
   private static final Duration DEFAULT_STOP_DELAY = Duration.ofSeconds(5);
 
-  /** Several times the duration of a restoration of the cache while an aggregator is running. */
+  /** While an aggregator is running, a restoration of the cache takes a fraction of this time. */
   private static final Duration DEFAULT_READY_WAIT = Duration.ofSeconds(10);
 
   private static final String KAFKA_MEANING = "Kafka's bootstrap servers, host:port";

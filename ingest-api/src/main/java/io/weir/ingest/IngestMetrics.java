@@ -22,7 +22,7 @@ final class IngestMetrics implements AutoCloseable {
   /**
    * The default statistics of timers and summaries: median, 99 % and 99.9 % over about the last
    * minute. A minute is longer than two scrape intervals, and short enough that an alert ends soon
-   * after its cause.
+   * after its cause has ended.
    */
   private static final DistributionStatisticConfig DISTRIBUTION =
       DistributionStatisticConfig.builder()
@@ -70,7 +70,7 @@ final class IngestMetrics implements AutoCloseable {
     Gauge.builder(name, () -> value).description(description).register(registry);
   }
 
-  /** Registers the difference between this machine's clock and the cache's. */
+  /** Registers a metric for the difference between the clocks of this machine and the cache. */
   void bindClock(DecisionClock clock) {
     Gauge.builder("weir.clock.offset.ms", clock, DecisionClock::offsetMillis)
         .description(

@@ -14,9 +14,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sends peeks to the check API of a starting node until the JVM has loaded the code. Otherwise the
- * first caller would wait about 0.1 s. Peeks take no tokens, and the node does not record them. A
- * failed peek has no effect on the node.
+ * Sends peeks to the check API of a starting node until the JVM has loaded the code that handles
+ * calls. Without these peeks, the first caller would wait about 0.1 s. Peeks take no tokens, and
+ * the node does not record them. A failed peek has no effect on the node.
  */
 final class RouteWarmUp {
   private static final Logger LOG = LoggerFactory.getLogger(RouteWarmUp.class);

@@ -10,8 +10,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The readiness of a starting node. The node is ready for calls when all corrections have been read
  * and the cache is restored or known to be unavailable. After a maximum wait the node becomes ready
- * anyway, because each policy's failure mode can decide calls. A ready node stays ready, because a
- * loss in Redis affects all nodes equally. Thread-safe.
+ * anyway, because each policy's failure mode can decide calls. A ready node stays ready when Redis
+ * loses data, because the loss affects all nodes equally. Thread-safe.
  */
 final class StartUp {
   private static final Logger LOG = LoggerFactory.getLogger(StartUp.class);

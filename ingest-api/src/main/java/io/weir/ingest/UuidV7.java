@@ -6,8 +6,9 @@ import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Generates UUIDs of version 7 (RFC 9562 §5.7). Each consists of 48 bits of epoch milliseconds and
- * 74 random bits. UUIDs of the same millisecond are not ordered. Thread-safe.
+ * Generates UUIDs of version 7 (RFC 9562 §5.7). Each UUID consists of 48 bits of epoch
+ * milliseconds, 74 random bits, and the version and variant. UUIDs of the same millisecond are not
+ * ordered. Thread-safe.
  */
 final class UuidV7 {
   private final Clock clock;

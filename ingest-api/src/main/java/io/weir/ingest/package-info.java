@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One ingest node: its settings, start and stop. May depend on the module's other packages. */
+/**
+ *  One ingest node: its settings, start and stop. This package may depend on all other packages of
+ *  the module.
+ */
 @NullMarked
 package io.weir.ingest;
 
