@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lines of one caller that are appended to the journal together, and their outcome. The caller
+ * Lines that the journal appends together for one caller, and the outcome of the append. The caller
  * passes the append to the writer, and only the writer completes it. The outcome is thread-safe.
  */
 final class Append {
@@ -26,7 +26,7 @@ final class Append {
   /**
    * Creates an append without an outcome.
    *
-   * @param ticket the ticket of the lines' calls; the append ends it
+   * @param ticket the ticket of the lines' calls; this object ends the ticket
    * @param partitions the partition of each line
    * @param lines the lines, without line feeds
    * @param whenAcked runs when Kafka has acknowledged every line; null for no action
@@ -78,7 +78,7 @@ final class Append {
 
   /**
    * Returns the time at which the calls began, in milliseconds since the epoch. No call of the
-   * append was decided earlier.
+   * append was decided before this time.
    */
   long begunAtEpochMillis() {
     return ticket.begunAtEpochMillis();
@@ -100,7 +100,7 @@ final class Append {
     lineNumbers[index] = lineNumber;
   }
 
-  /** Returns the outcome, which completes once, normally. */
+  /** Returns the outcome, which completes exactly once, and never with an exception. */
   CompletableFuture<Outcome> outcome() {
     return outcome;
   }
@@ -136,7 +136,8 @@ final class Append {
 
   /**
    * Ends the ticket, because the journal has all of the lines. The last acknowledgement completes
-   * the outcome. If it does not arrive within the timeout, the outcome becomes {@code otherwise}.
+   * the outcome. If an acknowledgement is missing after the timeout, the outcome becomes
+   * {@code otherwise}.
    */
   void keepUntilAcked(NotKept otherwise, long timeoutNanos) {
     endTicket();

@@ -11,16 +11,17 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Seals batches: cuts pending lines into batches, assigns their numbers and low watermarks, and
- * journals their manifests before any of them is sent. Confined to the recording thread.
+ * Seals batches: cuts pending lines into batches, gives each batch a number and a low watermark,
+ * and journals the manifest of each batch before the batch is sent. Confined to the recording
+ * thread.
  *
- * <p>The sealer seals a partition's lines when they fill a batch. It also seals them when they have
- * waited for the linger time and Kafka has acknowledged all earlier batches of the partition. So at
- * most one batch that is not full waits for Kafka. A slower Kafka leads to larger batches (Nagle's
+ * <p>The sealer seals a partition's lines when they fill a batch. Fewer lines are sealed only after
+ * the linger time, when Kafka has acknowledged all earlier batches of the partition. So at most one
+ * batch that is not full waits for Kafka. A slower Kafka leads to larger batches (Nagle's
  * algorithm, RFC 896). After an outage a few large batches are sent.
  *
- * <p>The low watermark advances with every batch, even if other lines remain pending behind a full
- * batch. The time of their oldest call then bounds the watermark.
+ * <p>The low watermark advances with every batch. If lines remain pending behind a full batch, the
+ * watermark is at most the time of their oldest call.
  */
 final class BatchSealer {
   /**
@@ -58,11 +59,11 @@ final class BatchSealer {
   }
 
   /**
-   * Begins the next epoch of an existing journal. Seals its unsealed lines as lines of the old
-   * epoch, followed by the old epoch's final heartbeat. Does nothing to a new journal.
+   * Begins the next epoch of an existing journal. Seals the journal's unsealed lines as lines of
+   * the old epoch, followed by the old epoch's final heartbeat. Leaves a new journal unchanged.
    *
-   * <p>The lines keep their epoch and their positions. So the aggregator drops the lines that it
-   * already has, even if the journal is a copy or has lost its tail.
+   * <p>The lines keep their epoch and their positions. So the aggregator recognizes lines that it
+   * has already counted, even if the journal is a copy or has lost its last lines.
    *
    * @throws JournalException when the journal cannot be read or written
    */
@@ -183,7 +184,7 @@ final class BatchSealer {
     }
   }
 
-  /** Returns a lower bound of the times of the calls that remain pending behind the batches. */
+  /** Returns a time not later than any call that remains pending behind the batches. */
   private static long oldestBehind(List<List<Chunk>> batches, List<Chunk> pending) {
     int cut = batches.stream().mapToInt(List::size).sum();
     return pending.stream()
@@ -210,11 +211,11 @@ final class BatchSealer {
     }
 
     /**
-     * Groups chunks into batches, in order. It never splits a chunk.
+     * Groups chunks into batches, in order. Never splits a chunk.
      *
      * @param chunks the chunks, in order
      * @param withRest whether the last chunks form a batch even if they do not fill it; if false,
-     *     they are omitted
+     *     the result omits these chunks
      */
     List<List<Chunk>> cut(List<Chunk> chunks, boolean withRest) {
       List<List<Chunk>> batches = new ArrayList<>();

@@ -24,9 +24,9 @@ final class BatchSender {
   static final long MAX_IN_FLIGHT_BYTES = 32L * 1024 * 1024;
 
   /**
-   * Pause after a failure. It doubles with each further failure, up to 1.6 s. It stays short
-   * because windows remain open until the failed batch arrives. The Kafka client itself handles
-   * failures that allow an immediate retry.
+   * Pause after a failure. The pause doubles with each further failure, up to 1.6 s. Longer pauses
+   * would delay the close of windows, which wait for the failed batch. The Kafka client itself
+   * handles failures that allow an immediate retry.
    */
   private static final long RETRY_NANOS = 200_000_000;
 
@@ -244,8 +244,8 @@ final class BatchSender {
    * Sends a heartbeat to each partition that has no unacknowledged lines and no heartbeat in
    * flight.
    *
-   * @param advancedEpochMillis the low watermark, determined before this call. A partition gets no
-   *     heartbeat if it has newer pending lines
+   * @param advancedEpochMillis the low watermark, determined before this call. A partition with
+   *     lines that became pending since then gets no heartbeat
    * @param departing whether these are the final heartbeats
    */
   void sendHeartbeats(long advancedEpochMillis, boolean departing) {

@@ -36,7 +36,7 @@ import org.slf4j.LoggerFactory;
 public final class CallRecorder {
   /**
    * Maximum size of a line in bytes. A call with the longest names and the most buckets needs only
-   * a fraction of it.
+   * a fraction of this size.
    */
   static final int MAX_LINE_BYTES = 64 * 1024;
 

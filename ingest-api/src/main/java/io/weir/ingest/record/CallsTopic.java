@@ -112,9 +112,10 @@ final class CallsTopic {
   }
 
   /**
-   * Checks that the topic, if described, has as many partitions as the journal.
+   * Checks that the topic and the journal have the same number of partitions, if Kafka described
+   * the topic.
    *
-   * @throws CallLogStartException if the number differs
+   * @throws CallLogStartException if the numbers differ
    */
   static void requireSamePartitions(RecordConfig config, Description found, int partitions) {
     if (found instanceof Known known && known.partitions() != partitions) {

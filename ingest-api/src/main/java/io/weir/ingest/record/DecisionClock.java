@@ -8,20 +8,20 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * An estimate of the decision cache's clock: the local clock plus the largest offset observed in
- * the last 10 to 20 seconds. If the cache has several servers, each server dates its own decisions.
- * The estimate then follows the slowest clock, so that no server dates a call before the estimate.
- * Thread-safe.
+ * the last 10 to 20 seconds. If the cache has several servers, each server gives its decisions the
+ * time of its own clock. The estimate then follows the slowest clock, so that no decision has an
+ * earlier time than the estimate. Thread-safe.
  *
  * <p>An observation compares the time that the cache assigned to a decision with the local time at
  * which the node received it. The cache decided before the node received the decision, so the
  * difference is at most the true offset. The largest difference is therefore the best lower bound,
  * and the estimate is never ahead of the cache. Observations expire, so that the estimate follows a
- * cache clock that was set back. Before the first observation the offset is assumed to be zero. The
- * same applies after the local clock has stepped by more than {@value #STEP_MILLIS} ms since the
- * last observation, because earlier offsets are then invalid.
+ * cache clock that was set back. Before the first observation the offset is assumed to be zero.
+ * After a step of the local clock by more than {@value #STEP_MILLIS} ms, earlier offsets are
+ * invalid; the estimate discards them.
  */
 public final class DecisionClock {
-  /** Minimum lifetime of an observation. The maximum is twice as long. */
+  /** Minimum lifetime of an observation. The maximum lifetime is twice this value. */
   static final long WINDOW_MILLIS = 10_000;
 
   /**
@@ -32,7 +32,7 @@ public final class DecisionClock {
 
   private static final long NONE = Long.MIN_VALUE;
 
-  /** Name of the server in observations that name no server. */
+  /** Stands for the server in observations that do not name the server. */
   private static final String ANY_SERVER = "";
 
   private static final Offsets NOTHING = new Offsets(NONE, NONE, NONE);

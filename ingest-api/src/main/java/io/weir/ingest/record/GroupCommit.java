@@ -36,8 +36,8 @@ final class GroupCommit {
       new Append.NotKept(Reason.CLOSING, "the node is stopping");
 
   /**
-   * Maximum number of lines in one write. It bounds the time that callers wait for each other's
-   * lines.
+   * Maximum number of lines in one write. The limit bounds the time that callers wait for each
+   * other's lines.
    */
   private static final int MAX_GROUP_LINES = 1_000;
 
@@ -85,9 +85,9 @@ final class GroupCommit {
    * Creates a group commit.
    *
    * @param buffers the buffers of all partitions, by partition
-   * @param threads provides the writer's thread. Its {@code wakeUp} runs when a buffer has a full
-   *     batch, or when the recording thread is idle. Its {@code faults} receives unexpected
-   *     exceptions after all callers were answered
+   * @param threads provides the writer's thread. {@code threads.wakeUp} runs after a write if a
+   *     buffer has a full batch or the recording thread is idle. {@code threads.faults} receives
+   *     unexpected exceptions after all callers were answered
    * @param isIdle whether the recording thread may be in a long pause
    */
   GroupCommit(
@@ -113,7 +113,10 @@ final class GroupCommit {
     this.clock = clock;
   }
 
-  /** Queues the lines. Their outcome completes when the journal has stored or refused them. */
+  /**
+   *  Queues the lines. The outcome of the append completes when the journal has stored or refused
+   *  the lines.
+   */
   void commit(Append append) {
     queue.add(append);
     writeSoon();
@@ -158,8 +161,8 @@ final class GroupCommit {
 
   /**
    * Returns the reason why the last write failed, or reports that a write is stalled. Returns the
-   * empty string after a successful write. Also returns it some time after a failure, so that the
-   * node becomes ready and gets calls that retry a write.
+   * empty string after a successful write, and also some time after a failure. The node then
+   * becomes ready, and new calls try a write again.
    */
   String writeFailure() {
     if (isWriting && clock.nowNanos() - writeBegunNanos >= STALLED_NANOS) {

@@ -40,20 +40,20 @@ final class KafkaBatchProducer implements BatchProducer {
   private static final int MAX_BLOCK_MILLIS = 1_000;
 
   /**
-   * Number of attempts to fetch the metadata when a producer is opened. Each may take {@link
-   * #MAX_BLOCK_MILLIS}.
+   * Number of attempts to fetch the metadata when a producer is opened. Each attempt may take
+   * {@link #MAX_BLOCK_MILLIS}.
    */
   private static final int METADATA_ATTEMPTS = 10;
 
   /**
-   * Maximum pause between two attempts. It bounds the time until the client notices that a broker
-   * is available again.
+   * Maximum pause between two attempts. The pause bounds the time until the client notices that a
+   * broker is available again.
    */
   private static final int MAX_BACKOFF_MILLIS = 1_000;
 
   /**
-   * Size of the client's buffer. It exceeds the maximum number of bytes in flight, so that {@code
-   * send} never waits for buffer space.
+   * Size of the client's buffer. The size exceeds the maximum number of bytes in flight, so that
+   * {@code send} never waits for buffer space.
    */
   private static final long BUFFER_BYTES = 2 * BatchSender.MAX_IN_FLIGHT_BYTES;
 

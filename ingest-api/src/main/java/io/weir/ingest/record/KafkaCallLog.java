@@ -26,8 +26,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The call log that sends calls to Kafka. It consists of a {@link CallRecorder} and the recording
- * thread. Thread-safe.
+ * The call log that sends calls to Kafka. The log consists of a {@link CallRecorder} and the
+ * recording thread. Thread-safe.
  */
 public final class KafkaCallLog implements CallLog {
   /** Maximum time that a start waits until Kafka has acknowledged the first heartbeats. */
@@ -44,15 +44,15 @@ public final class KafkaCallLog implements CallLog {
   private final CallRecorder recorder;
 
   /**
-   * The recording thread. It is no {@link io.weir.topics.process.SupervisedThread}, because a stop
-   * must neither interrupt nor abandon it. During a stop the thread sends the pending lines and
-   * uses the journal. {@link CallRecorder#runOnce()} itself recovers from failures.
+   * The recording thread. A {@link io.weir.topics.process.SupervisedThread} is unsuitable, because
+   * a stop interrupts such a thread or abandons it. During a stop the thread sends the pending
+   * lines and uses the journal. {@link CallRecorder#runOnce()} itself recovers from failures.
    */
   private final Thread thread = new Thread(this::run, "weir-record");
 
   /**
-   * The thread that writes the journal. It is separate, so that a stalled disk delays no other
-   * work.
+   * The thread that writes the journal. A separate thread ensures that a stalled disk delays no
+   * other work.
    */
   private final ExecutorService writer =
       Executors.newSingleThreadExecutor(KafkaCallLog::writerThread);

@@ -17,7 +17,7 @@ import java.util.function.LongSupplier;
  * watermark becomes 12:00:05.200.
  *
  * <p>A call in progress for longer than the ring's span (102 s) no longer holds the watermark back.
- * If it is recorded later, it is late, and an adjustment counts it.
+ * If such a call is recorded later, the call is late, and an adjustment counts it.
  */
 final class LowWatermark {
   /*
@@ -49,9 +49,9 @@ final class LowWatermark {
   /**
    * Counts a call as in progress.
    *
-   * @return the time under which the call is counted, to be passed to {@link #end}. It is the
-   *     clock's time, or the watermark if the watermark is ahead of the clock. It differs from the
-   *     call's timestamp if the clock was set back, because the watermark never decreases
+   * @return the time under which the call is counted, to be passed to {@link #end}. It is the later
+   *     of the clock's time and the watermark. After the clock was set back, the result may be
+   *     later than the call's timestamp, because the watermark never decreases
    */
   long begin() {
     while (true) {
@@ -65,7 +65,9 @@ final class LowWatermark {
     }
   }
 
-  /** Counts another call under the same time, which also holds the watermark back. */
+  /**
+   *  Counts one more call in progress under the given time. The watermark waits for this call too.
+   */
   void beginAgain(long begun) {
     inProgress.incrementAndGet(bucket(begun));
   }
@@ -124,8 +126,8 @@ final class LowWatermark {
      * Creates a ticket.
      *
      * @param heldAtEpochMillis the result of {@link LowWatermark#begin}
-     * @param begunAtEpochMillis time at which the call began by the decision clock. It is at most
-     *     {@code heldAtEpochMillis}, and less if the clock was set back
+     * @param begunAtEpochMillis time at which the call began by the decision clock. It equals
+     *     {@code heldAtEpochMillis}, or is less if the clock was set back
      * @param admitted false if the node is stopping; the ticket then does not hold the watermark
      *     back
      */

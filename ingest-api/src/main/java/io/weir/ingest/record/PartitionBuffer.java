@@ -13,22 +13,24 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lines and batches of one partition that Kafka has not acknowledged. Lines pass through three
- * stages: pending, sealed in a batch, and in flight. The batches in flight are the oldest sealed
- * ones.
+ * The unacknowledged lines and batches of one partition. Lines pass through three stages: pending,
+ * sealed in a batch, and in flight. The batches in flight are the oldest sealed ones.
  *
  * <p>When a batch fails, the buffer sends no further batch until it has the results of all batches
- * in flight. Then it sends the failed batch alone until Kafka acknowledges it. The later batches
- * follow again, although Kafka may already have them. Batches of two epochs are never in flight
- * together, and no batch is in flight behind a final heartbeat. The reason is that the aggregator
- * knows the order of lines only within an epoch.
+ * in flight. Then it sends the failed batch alone until Kafka acknowledges it. After that, it sends
+ * the later batches again, although Kafka may already have stored them. Batches of two epochs are
+ * never in flight together, and no batch is in flight behind a final heartbeat. The reason is that
+ * the aggregator knows the order of lines only within an epoch.
  *
  * <p>A lock guards the pending lines, which the writer of the group commit appends and the
  * recording thread seals. The number of appended lines is confined to the writer, and all other
  * state to the recording thread.
  */
 final class PartitionBuffer {
-  /** Maximum number of batches in flight. An idempotent producer keeps this number in order. */
+  /**
+   *  Maximum number of batches in flight. An idempotent Kafka producer keeps the order of at most
+   *  five batches in flight.
+   */
   static final int MAX_IN_FLIGHT = 5;
 
   private final int partition;
@@ -62,14 +64,14 @@ final class PartitionBuffer {
   private long heartbeatSinceNanos;
 
   /**
-   * Batch number of the final heartbeat whose preceding announcement Kafka has acknowledged; 0 if
-   * there is none.
+   * Batch number of a final heartbeat. Kafka has acknowledged the announcement that precedes it.
+   * The number is 0 if there is no such heartbeat.
    */
   private long announcedBefore;
 
   /**
-   * Batch number of the final heartbeat whose preceding announcement is in flight; 0 if there is
-   * none.
+   * Batch number of a final heartbeat. The announcement that precedes it is in flight. The number
+   * is 0 if there is no such heartbeat.
    */
   private long announcingBefore;
 
@@ -282,7 +284,7 @@ final class PartitionBuffer {
     return inFlight;
   }
 
-  /** Records that a batch in flight failed, so that Kafka may lack it. */
+  /** Records that a batch in flight failed. Kafka may lack the batch. */
   void batchFailed() {
     // batches that were in flight together count as one failure
     failuresInARow += isRetryDue ? 0 : 1;
@@ -381,8 +383,8 @@ final class PartitionBuffer {
   }
 
   /**
-   * Records that the announcement of the current epoch is in flight. It precedes the given final
-   * heartbeat of the old epoch.
+   * Records that the announcement of the current epoch is in flight. The announcement precedes the
+   * given final heartbeat of the old epoch.
    */
   void announcementSent(BatchManifest finalHeartbeat, long nowNanos) {
     announcingBefore = finalHeartbeat.batchSequence();

@@ -11,17 +11,17 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * Provides the current {@link BatchProducer}. Opens a producer in the background, because this may
- * take seconds. Opens a new producer after a permanent failure. Confined to the recording thread,
- * except for {@link #detail} and {@link #isRefused}.
+ * Provides the current {@link BatchProducer}. Opens a producer in the background, because the
+ * opening may take seconds. Opens a new producer after a permanent failure. Confined to the
+ * recording thread, except for {@link #detail} and {@link #isRefused}.
  */
 final class ProducerConnector {
   /** Pause between two attempts to connect to Kafka. */
   private static final long RETRY_NANOS = 500_000_000;
 
   /**
-   * Maximum number of doublings of the pause after successive failures of producers, which bounds
-   * it to 16 s.
+   * Maximum number of times that successive failures of producers double the pause. The longest
+   * pause is therefore 16 s.
    */
   private static final int MAX_DOUBLINGS = 5;
 
@@ -41,7 +41,7 @@ final class ProducerConnector {
   /** Number of producers replaced since Kafka last acknowledged all sent batches. */
   private int replacedInARow;
 
-  /** Whether a failure was logged as a warning whose end has not been logged. */
+  /** Whether the log contains a warning about a failure, and does not yet contain its end. */
   private boolean isWarned;
 
   private volatile String detail = "connecting to Kafka";
@@ -58,13 +58,13 @@ final class ProducerConnector {
     this.logPace = new LogPace(clock.nanos(), LOG_NANOS);
   }
 
-  /** Returns the producer, or null if there is none. Does not begin an attempt to open one. */
+  /** Returns the producer, or null if there is none. Never begins to open a producer. */
   @Nullable BatchProducer current() {
     return producer;
   }
 
   /**
-   * Returns whether there is a producer. If not, begins an attempt to open one when an attempt is
+   * Returns whether there is a producer. Without a producer, begins to open one if an attempt is
    * due.
    */
   boolean connect() {
@@ -72,7 +72,7 @@ final class ProducerConnector {
   }
 
   /**
-   * Returns the producer, or null if there is none. If not, begins an attempt to open one when an
+   * Returns the producer, or null if there is none. Without a producer, begins to open one if an
    * attempt is due.
    */
   @Nullable BatchProducer producer() {
@@ -172,8 +172,8 @@ final class ProducerConnector {
   }
 
   /**
-   * Closes the producer. The next one is opened after a pause, which doubles with each successive
-   * failure.
+   * Closes the producer. The next producer is opened after a pause. Each successive failure doubles
+   * the pause.
    */
   void replace(String reason) {
     BatchProducer failed = producer;

@@ -13,11 +13,11 @@ import java.time.Duration;
  *
  * @param node name of this ingest node, unique among all nodes and unchanged by a restart
  * @param kafka the connection to Kafka
- * @param journalFolder folder of the journal, which only this process may use; not used with {@link
- *     Durability#ACKED}
+ * @param journalFolder folder of the journal, which only this process may use; not used with
+ *     {@link Durability#ACKED}
  * @param durability how durable a call's record must be before the node answers the call
- * @param fsync whether an append waits until the disk has stored it, so that a power loss loses no
- *     call
+ * @param fsync whether an append waits until the disk has stored the lines, so that a power loss
+ *     loses no call
  * @param maxJournalBytes maximum number of bytes of lines that Kafka has not acknowledged
  * @param whenFull the treatment of a call when the journal has reached {@code maxJournalBytes}
  * @param linger time that a line waits for further lines before its batch is sealed
@@ -33,8 +33,7 @@ import java.time.Duration;
  * @param finalHeartbeatTimeout maximum time that a stop waits for the final heartbeats; without
  *     them, windows close later
  * @param failureStands time for which the log is unhealthy after a failed write or an unexpected
- *     exception. It is limited, because an unhealthy node gets no calls and so could not prove its
- *     recovery
+ *     exception. Then the node gets calls again, and can prove its recovery
  */
 public record RecordConfig(
     String node,

@@ -6,7 +6,7 @@ import java.util.concurrent.Executor;
 /**
  * The threads and callbacks that a {@link CallRecorder} needs.
  *
- * @param opener runs the opening of producers, which may take seconds
+ * @param opener opens producers; an opening may take seconds
  * @param wakeUp wakes the recording thread for an immediate pass; may be called on any thread
  * @param writer runs the writes of the journal, one at a time
  * @param faults receives unexpected exceptions after the failed part has recovered

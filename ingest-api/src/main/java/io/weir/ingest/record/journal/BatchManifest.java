@@ -8,7 +8,7 @@ import java.util.zip.CRC32C;
 /**
  * The description of a sealed batch, journaled before the batch is first sent. With the manifest
  * and the journaled lines, every send has the same bytes and the same batch number. So the journal
- * need not store the lines twice (docs/decisions/0003).
+ * stores each line only once (docs/decisions/0003).
  *
  * <p>A manifest without lines is the final heartbeat of an epoch. It states that all lines of the
  * epoch are in batches with smaller numbers.
@@ -80,7 +80,7 @@ public record BatchManifest(
   }
 
   /**
-   * Joins chunks to the batch's bytes, and verifies them.
+   * Concatenates chunks to the bytes of the batch, and verifies the lines.
    *
    * @param chunks the batch's chunks, in order
    * @throws JournalException if the position, number, size or checksum of the lines differs from

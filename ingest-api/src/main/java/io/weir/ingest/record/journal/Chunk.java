@@ -35,7 +35,10 @@ public record Chunk(
     return firstLine + count - 1;
   }
 
-  /** Concatenates the lines of chunks. For a single chunk, returns its array without a copy. */
+  /**
+   *  Concatenates the lines of chunks. If there is only one chunk, returns the chunk's own array,
+   *  not a copy.
+   */
   public static byte[] join(List<Chunk> chunks) {
     if (chunks.size() == 1) {
       return chunks.get(0).lines;

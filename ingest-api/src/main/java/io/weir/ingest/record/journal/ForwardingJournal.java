@@ -4,8 +4,8 @@ package io.weir.ingest.record.journal;
 import java.util.List;
 
 /**
- * A journal that forwards every call to another journal. Subclasses override methods. As
- * thread-safe as the other journal.
+ * A journal that forwards every call to another journal. Subclasses override methods. Has the same
+ * thread-safety as the other journal.
  */
 public class ForwardingJournal implements Journal {
   private final Journal journal;

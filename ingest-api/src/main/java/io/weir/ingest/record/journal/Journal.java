@@ -14,11 +14,11 @@ public interface Journal extends AutoCloseable {
    * Opens the journal in a folder, or creates one. The journal survives a kill of the process. Only
    * one process at a time may use a folder.
    *
-   * @param fsync whether each append waits until the disk has stored it, so that a power loss loses
-   *     no line
+   * @param fsync whether each append waits until the disk has stored the lines, so that a power
+   *     loss loses no line
    * @param fresh supplies the identity of a new journal; called only if there is no journal
    * @throws JournalException if the folder cannot be used. The message names the folder and the
-   *     reason; if {@code fresh} threw an exception, this is the cause
+   *     reason. An exception of {@code fresh} becomes the cause
    */
   static Journal open(Path folder, boolean fsync, Supplier<JournalIdentity> fresh)
       throws JournalException {
@@ -40,8 +40,8 @@ public interface Journal extends AutoCloseable {
   boolean isNew();
 
   /**
-   * Returns whether lines at the end may be missing although their append succeeded. This is
-   * possible if appends did not wait for the disk, and the machine has restarted or is another
+   * Returns whether the last lines may be missing although their append succeeded. Lines may be
+   * missing if appends did not wait for the disk, and the machine has restarted or is another
    * machine.
    */
   boolean mayLackTail();
@@ -57,13 +57,14 @@ public interface Journal extends AutoCloseable {
   Recovered recover(int partition) throws JournalException;
 
   /**
-   * Appends all lines, or none if it throws. When the method returns, the lines survive a kill of
-   * the process; with {@code fsync} they also survive a power loss.
+   * Appends all lines, or none if this method throws an exception. When the method returns, the
+   * lines survive a kill of the process; with {@code fsync} they also survive a power loss.
    */
   void append(List<Chunk> chunks) throws JournalException;
 
   /**
-   * Stores all manifests, or none if it throws. Must be called before any of their batches is sent.
+   * Stores all manifests, or none if this method throws an exception. Must be called before any of
+   * the batches is sent.
    */
   void seal(List<BatchManifest> manifests) throws JournalException;
 

@@ -5,15 +5,15 @@ import io.weir.topics.model.BatchHeader;
 
 /**
  * The owner and the current epoch of a journal. Each opening of a journal begins a new epoch,
- * because the journal may have lost lines since, for example by a power loss or a restored disk. So
+ * because the journal may have lost lines, for example in a power loss or with a restored disk. So
  * two lines never have the same position (docs/decisions/0008).
  *
- * @param epoch time of the opening in milliseconds since the Unix epoch; greater than that of every
- *     earlier opening
+ * @param epoch time of the opening in milliseconds since the Unix epoch; greater than the epochs of
+ *     all earlier openings
  * @param partitions number of partitions of the calls topic, ≥ 1; the numbers of lines depend on it
  */
 public record JournalIdentity(String node, long epoch, int partitions) {
-  /** Upper bound of the random increment of an epoch if the clock is not ahead of it. */
+  /** Maximum random increment of an epoch; used if the clock is not ahead of the epoch. */
   private static final long MAX_LEAP_MILLIS = 1_000_000;
 
   public JournalIdentity {
@@ -31,8 +31,8 @@ public record JournalIdentity(String node, long epoch, int partitions) {
 
   /**
    * Returns the identity of the next epoch. Normally the epoch is the current time. If the clock is
-   * not ahead of the current epoch, for example after it was set back, the epoch increases by a
-   * random 1 ms to 1,000 s. So two copies of one journal get different epochs.
+   * not ahead of the current epoch, for example after a step back, the epoch increases by a random
+   * 1 ms to 1,000 s. So two copies of one journal get different epochs.
    *
    * @param random a random number
    */

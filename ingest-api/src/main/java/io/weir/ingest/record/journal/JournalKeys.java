@@ -68,7 +68,10 @@ final class JournalKeys {
         .array();
   }
 
-  /** Decodes a chunk. The journal does not store the times of its calls, so they are unknown. */
+  /**
+   *  Decodes a chunk. The journal does not store the times of calls, so the chunk's oldest time is
+   *  unknown.
+   */
   static Chunk chunk(byte[] key, byte[] value) throws JournalException {
     ByteBuffer name = ByteBuffer.wrap(key);
     ByteBuffer in = ByteBuffer.wrap(value);

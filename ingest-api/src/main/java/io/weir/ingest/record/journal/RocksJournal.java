@@ -27,13 +27,13 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A journal that stores lines in RocksDB. Appended lines survive a kill of the process, because
- * RocksDB has passed its write-ahead log to the operating system. They survive a power loss only
- * with {@code fsync}. Only one process at a time may use a folder.
+ * RocksDB has passed its write-ahead log to the operating system. The lines survive a power loss
+ * only with {@code fsync}. Only one process at a time may use a folder.
  */
 final class RocksJournal implements Journal {
   /**
-   * Size of a write buffer in bytes. Lines that Kafka acknowledges soon are deleted before the
-   * buffer is flushed to a table file.
+   * Size of a write buffer in bytes. RocksDB flushes a full buffer to a table file. With this size,
+   * lines that Kafka acknowledges soon are deleted before the flush.
    */
   private static final long WRITE_BUFFER_BYTES = 32L * 1024 * 1024;
 
@@ -44,8 +44,8 @@ final class RocksJournal implements Journal {
   private static final int WRITE_BUFFERS = 4;
 
   /**
-   * Maximum size of the write-ahead log. It bounds the data that a start replays, and the disk
-   * space in addition to unsent lines.
+   * Maximum size of the write-ahead log. The size bounds the data that a start replays, and the
+   * disk space in addition to unsent lines.
    */
   private static final long WAL_BYTES = 128L * 1024 * 1024;
 
@@ -72,8 +72,8 @@ final class RocksJournal implements Journal {
   private volatile JournalIdentity identity;
 
   /**
-   * Whether a new epoch has begun since lines may have been lost. Until then the next opening must
-   * report {@link #mayLackTail} again.
+   * Whether a new epoch has begun since the last possible loss of lines. Without a new epoch, the
+   * next opening must report {@link #mayLackTail} again.
    */
   private boolean isTailHandled;
 
