@@ -18,20 +18,21 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads typed fields from a JSON tree, and collects every problem with its place in the file. An
- * invalid field is read as its default, because the file is refused anyway. Not thread-safe.
+ * Reads typed fields from a JSON tree, and collects every problem with its place in the file. For
+ * an invalid field, methods return its default, because Weir refuses the file anyway. Not
+ * thread-safe.
  */
 public final class FieldReader {
   private static final int MIN_YEAR = 1970;
   private static final int MAX_YEAR = 9999;
 
-  /** Maximum number of reported problems. A greater number usually has one common cause. */
+  /** Maximum number of reported problems. More problems than this usually have one common cause. */
   private static final int MAX_PROBLEMS = 100;
 
   private final List<String> problems = new ArrayList<>();
   private int count;
 
-  /** Returns the first problems, and a last line with the number of further problems. */
+  /** Returns the first problems, and a last line that states how many problems are omitted. */
   public List<String> problems() {
     List<String> reported = new ArrayList<>(problems);
     if (count > problems.size()) {

@@ -46,8 +46,8 @@ final class JsonTree {
   }
 
   /**
-   * Returns the tree of a text that is one JSON object; null if it is not, or exceeds a limit. Then
-   * {@link YamlTree} names the reason.
+   * Returns the tree of a text that is one JSON object. Returns null if the text is no JSON object
+   * or exceeds a limit; {@link YamlTree} then reports the reason.
    */
   static @Nullable JsonNode ifJson(String text) {
     if (!text.startsWith("{") || text.length() > YamlTree.MAX_CHARS) {

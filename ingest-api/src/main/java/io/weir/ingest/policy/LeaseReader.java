@@ -19,15 +19,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class LeaseReader {
   /**
-   * Default duration of a lease. It is long compared to a request to the cache, and short for a
-   * caller that waits.
+   * Default duration of a lease. A lease lasts much longer than a request to the cache. For a
+   * caller that waits, it is still short.
    */
   private static final Duration DEFAULT_LENGTH = Duration.ofMillis(200);
 
   /** Minimum number of tokens. A lease of one token would save no cache query. */
   private static final long MIN_TOKENS = 2;
 
-  /** The divisor of the capacity that gives the maximum number of tokens of a lease. */
+  /** A lease has at most the capacity divided by this number as tokens. */
   private static final long CAPACITY_DIVISOR = 2;
 
   private static final long NANOS_PER_MICRO = 1_000;

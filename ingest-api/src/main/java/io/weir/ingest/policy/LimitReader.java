@@ -85,9 +85,9 @@ final class LimitReader {
   }
 
   /**
-   * Returns the algorithm of a limit, by which the other fields of the policy are validated. The
-   * rest of the limit may be invalid. {@code deny} and {@code leaky-bucket} count as a token
-   * bucket. Returns null if the algorithm is unknown.
+   * Returns the algorithm of a limit. The algorithm determines which other fields of the policy are
+   * valid. The limit's other fields may be invalid. {@code deny} and {@code leaky-bucket} count as
+   * a token bucket. Returns null if the algorithm is unknown.
    */
   static @Nullable LimitAlgorithm algorithmOf(JsonNode node) {
     if (!node.isObject()) {

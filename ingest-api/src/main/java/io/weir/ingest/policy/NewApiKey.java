@@ -7,8 +7,8 @@ import java.security.SecureRandom;
 import java.util.Base64;
 
 /**
- * A newly created API key. Weir shows the key to the operator once, and then discards it. This is
- * no record, because the text of a record would contain the key. Immutable.
+ * A newly created API key. Weir shows the key to the operator once, and then discards it. This
+ * class is no record, because {@code toString} of a record would contain the key. Immutable.
  */
 public final class NewApiKey {
   private static final int RANDOM_BYTES = 32;

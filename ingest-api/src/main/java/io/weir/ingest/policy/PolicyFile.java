@@ -21,11 +21,11 @@ import org.yaml.snakeyaml.DumperOptions;
 import org.yaml.snakeyaml.Yaml;
 
 /**
- * Reads and writes policy files. A file with an invalid policy is refused as a whole, so that Weir
+ * Reads and writes policy files. Weir refuses the whole file if one policy is invalid, so that it
  * never enforces a part of the file. All problems of the file are reported.
  */
 public final class PolicyFile {
-  /** Maximum number of clients with settings. It bounds the memory of a node. */
+  /** Maximum number of clients with settings. The maximum bounds the memory of a node. */
   public static final int MAX_CLIENTS = 1_000_000;
 
   /** Maximum number of plans. */
@@ -94,7 +94,7 @@ public final class PolicyFile {
 
   /**
    * Returns the time from which a valid policy is in force, in milliseconds since the epoch; 0 if
-   * it is not set.
+   * the policy sets no time.
    */
   public static long effectiveFromMillis(JsonNode policy) {
     JsonNode from = policy.path(EFFECTIVE_FROM);
@@ -139,9 +139,9 @@ public final class PolicyFile {
   }
 
   /**
-   * Reads the settings of one client. They may refer to policies and plans in other parts.
+   * Reads the settings of one client. The settings may refer to policies and plans in other parts.
    *
-   * @param problems receives the problems, if there are any
+   * @param problems receives the list of problems if the settings are invalid
    */
   public static ClientSettings client(
       String client, JsonNode content, Consumer<List<String>> problems) {

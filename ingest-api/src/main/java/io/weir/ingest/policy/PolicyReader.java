@@ -63,8 +63,8 @@ final class PolicyReader {
           "unmatched_calls");
 
   /**
-   * Names of policies that are reserved for default verdicts, with the calls to which the verdicts
-   * apply.
+   * Policy names that are reserved for default verdicts. The value describes the calls to which the
+   * verdict applies.
    */
   private static final Map<String, String> RESERVED_NAMES =
       Map.of(

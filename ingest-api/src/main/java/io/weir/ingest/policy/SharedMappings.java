@@ -7,23 +7,23 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * One of all equal small mappings of a file. Most of many clients have one of a few settings. Not
- * thread-safe.
+ * Replaces equal small mappings of a file by one shared object. In a file with many clients, most
+ * clients have equal settings, so sharing saves memory. Not thread-safe.
  */
 final class SharedMappings {
-  /** Maximum number of values in a shared mapping. Larger ones are rarely equal. */
+  /** Maximum number of values in a shared mapping. Larger mappings are rarely equal. */
   private static final int MAX_VALUES = 1_000;
 
   /**
-   * Maximum number of different mappings that are shared. The hash codes of similar mappings
-   * collide, so that many of them take long to find.
+   * Maximum number of different mappings that are shared. Similar mappings often have equal hash
+   * codes, which makes a lookup among many mappings slow.
    */
   private static final int MAX_MAPPINGS = 10_000;
 
   private final Map<JsonNode, JsonNode> mappings = new HashMap<>();
 
   /**
-   * Returns an equal mapping that is already shared, or the given one.
+   * Returns a shared mapping that equals the given mapping, or the given mapping itself.
    *
    * @param values number of values in the mapping, including those of nested mappings
    */

@@ -40,11 +40,12 @@ import org.yaml.snakeyaml.resolver.Resolver;
  */
 public final class YamlTree {
   /**
-   * Maximum size of a file in characters. 1,000,000 clients, each with a limit, take half of it.
+   * Maximum size of a file in characters. A file of 1,000,000 clients, each with a limit, has half
+   * of this size.
    */
   static final int MAX_CHARS = 256 << 20;
 
-  /** Maximum number of aliases of mappings and lists, which allows a few aliases per policy. */
+  /** Maximum number of aliases of mappings and lists. This allows a few aliases per policy. */
   private static final int MAX_ALIASES = 10_000;
 
   /** Maximum number of values that a file contains. */
@@ -52,19 +53,19 @@ public final class YamlTree {
 
   /**
    * Maximum number of values that aliases and merge keys repeat, counted at each use. Aliases of
-   * aliases can double the number with each line ("billion laughs").
+   * aliases can double the number of values with each line ("billion laughs").
    */
   private static final long MAX_REPEATED = 5_000_000;
 
   /** Maximum nesting depth, including the nesting of aliases. */
   static final int MAX_DEPTH = 50;
 
-  /** Maximum length of a number, with its sign, that certainly fits into a {@code long}. */
+  /** Every number of at most this length, with its sign, fits into a {@code long}. */
   static final int LONGEST_LONG = 18;
 
   /**
-   * Maximum length of a number in characters. No policy needs a longer number, which would take
-   * long to parse.
+   * Maximum length of a number in characters. No policy needs a longer number, and the parser would
+   * be slow.
    */
   static final int LONGEST_NUMBER = 100;
 
@@ -76,8 +77,8 @@ public final class YamlTree {
   private final CoreSchema schema = new CoreSchema();
 
   /**
-   * The nodes by anchor. A node without a tree is not complete, because it contains the current
-   * node.
+   * The nodes by anchor. A mapping or list without a tree is incomplete, because it contains the
+   * current node.
    */
   private final Map<String, Part> anchors = new HashMap<>();
 
@@ -92,7 +93,10 @@ public final class YamlTree {
   private int aliases;
   private int nesting;
 
-  /** Whether plain scalars have the types of the core schema; if false, all are strings. */
+  /**
+   *  Whether plain scalars have the types of the core schema; if false, all scalars except
+   *  {@code null} are strings.
+   */
   private final boolean isTyped;
 
   private YamlTree(String yaml, boolean isTyped) {
@@ -119,7 +123,8 @@ public final class YamlTree {
    * A node.
    *
    * @param text the text of a scalar; null for a mapping or a list
-   * @param tree the tree of a mapping or a list; null for a scalar, and until it is complete
+   * @param tree the tree of a mapping or a list; null for a scalar, and for an incomplete mapping
+   *     or list
    * @param values number of values in the node
    * @param depth nesting depth of the node
    */
@@ -127,8 +132,8 @@ public final class YamlTree {
       @Nullable String text, @Nullable JsonNode tree, Tag tag, Mark mark, long values, int depth) {}
 
   /**
-   * Parses a text. Equal small mappings are the same object. Parsing JSON, which is valid YAML,
-   * takes a tenth of the time.
+   * Parses a text. Equal small mappings are the same object. A JSON text is also valid YAML, and is
+   * parsed in a tenth of the time.
    *
    * @throws NotYamlException if it is not valid YAML; the message names the line and the column
    */
@@ -285,8 +290,8 @@ public final class YamlTree {
   }
 
   /**
-   * Returns a mapping. Its own keys have precedence over merged keys, and earlier merged keys over
-   * later merged keys.
+   * Returns a mapping. The mapping's own keys have precedence over merged keys, and earlier merged
+   * keys over later merged keys.
    */
   private Part mapping(Part open) throws NotYamlException {
     requireTag(open, Tag.MAP);
