@@ -7,17 +7,17 @@ import com.netflix.concurrency.limits.limit.WindowedLimit;
 
 /**
  * A bound on concurrent calls that adapts to their latency. The bound falls while calls take longer
- * than the average of the last minutes, because such calls wait for each other. Otherwise it rises.
- * Thread-safe.
+ * than the average of the last minutes, because slow calls show that calls wait for each other.
+ * Otherwise the bound rises. Thread-safe.
  *
- * @see <a href="https://github.com/Netflix/concurrency-limits">concurrency-limits</a>, whose
- *     Gradient2 algorithm this class uses
+ * @see <a href="https://github.com/Netflix/concurrency-limits">concurrency-limits</a>, the library
+ *     with the Gradient2 algorithm that this class uses
  */
 final class AdaptiveBound {
-  /** The bound before any measurement; a smaller maximum replaces it. */
+  /** The bound before any measurement. If the maximum is smaller, the maximum applies. */
   static final int INITIAL = 200;
 
-  /** Minimum of the bound; a smaller maximum replaces it. */
+  /** Minimum of the bound. If the maximum is smaller, the maximum applies. */
   static final int LEAST = 50;
 
   private final Limit limit;

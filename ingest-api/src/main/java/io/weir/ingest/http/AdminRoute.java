@@ -31,7 +31,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The code that all routes of operators share: access control, preconditions of changes, and
+ * The common code of the routes for operators: access control, preconditions of changes, and
  * responses to changes. Thread-safe.
  */
 final class AdminRoute {
@@ -89,7 +89,7 @@ final class AdminRoute {
       throw new Invalid(Routes.CHECK_API.missing(context.req().getRequestURI()));
     }
     if (hasTokens) {
-      return; // the request has a token with the scope, and no web page knows such a token
+      return; // the request has a token with the required scope, so it comes from no web page
     }
     boolean isOpen = access == AdminAccess.ANY;
     String why =
@@ -107,7 +107,7 @@ final class AdminRoute {
   }
 
   /**
-   * Refuses a body of another type than JSON. Without this rule, a web page could send a change
+   * Refuses a body unless its type is JSON. Without this rule, a web page could send a change
    * without a CORS preflight request.
    */
   private static void requireJson(Context context) throws Invalid {
@@ -135,7 +135,7 @@ final class AdminRoute {
     return Problem.of(reason, String.valueOf(refused.getMessage())).withErrors(refused.problems());
   }
 
-  /** Returns the current entry of a key, and puts its version into the ETag field. */
+  /** Returns the current entry of a key, and sends the entry's version in the ETag field. */
   PolicyEntry entry(Context context, PolicyKey key) throws Invalid {
     PolicyFollower.InForce inForce = policies.inForce();
     PolicyEntry entry = inForce.state().entry(key);
@@ -152,12 +152,12 @@ final class AdminRoute {
    * A change and its result.
    *
    * @param entry the entry after the change; null if it no longer exists
-   * @param body the members that the response to every change contains
+   * @param body the members that every response to a change contains
    */
   record Made(@Nullable PolicyEntry entry, ObjectNode body) {}
 
   /**
-   * Makes a change, and waits until it is in force on this node.
+   * Makes a change, and waits until the change is in force on this node.
    *
    * @return the result, with the body of the response
    */
@@ -201,8 +201,8 @@ final class AdminRoute {
   }
 
   /**
-   * Returns the version of the entry that the caller has read, from a precondition (RFC 9110
-   * §13.1).
+   * Returns the entry's version that the caller has read, according to the request's precondition
+   * (RFC 9110 §13.1).
    */
   static long seen(Context context) throws Invalid {
     List<String> match = Collections.list(context.req().getHeaders("If-Match"));

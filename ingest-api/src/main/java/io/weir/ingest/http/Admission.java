@@ -10,18 +10,18 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides whether to admit a request, before any other work for the request. Refuses it if too many
- * requests of its {@link Kind} are in progress. Also refuses the {@link QueueDelayShedder share} of
- * calls to shed while calls wait too long for a thread. An admitted call that needs a thread is
- * {@link #queue queued}, and {@link #begin begins} when a thread runs it. Every admitted request
- * ends with {@link #end}. Thread-safe.
+ * Decides whether to admit a request, before any other work for the request. Refuses a request if
+ * too many requests of its {@link Kind} are in progress. While calls wait too long for a thread,
+ * also refuses a {@linkplain QueueDelayShedder share} of the calls. An admitted call that needs a
+ * thread is {@link #queue queued}, and {@link #begin begins} when a thread runs it. Every admitted
+ * request ends with {@link #end}. Thread-safe.
  */
 final class Admission {
-  /** Maximum number of concurrent batches; each body may have 1 MiB. */
+  /** Maximum number of concurrent batches. The body of a batch has up to 1 MiB. */
   private static final int MAX_BATCHES = 64;
 
   /**
-   * Maximum number of concurrent scrapes. It is low, because a scrape costs as much as many calls.
+   * Maximum number of concurrent scrapes. One scrape takes the CPU time of many calls.
    */
   private static final int MAX_SCRAPES = 4;
 
@@ -32,22 +32,25 @@ final class Admission {
   private final DoubleSupplier random;
   private final AtomicInteger underWay = new AtomicInteger();
 
-  /** Number of calls in progress that the adaptive bound limits. */
+  /** Number of calls in progress that count towards the adaptive bound. */
   private final AtomicInteger measured = new AtomicInteger();
 
   private final Semaphore onThreads;
   private final Semaphore batches = new Semaphore(MAX_BATCHES);
   private final Semaphore scrapes = new Semaphore(MAX_SCRAPES);
 
-  /** The kinds of requests, which have different bounds. */
+  /** The kinds of requests. Each kind has a bound. */
   enum Kind {
     /** A call that occupies no thread. Its latency changes the adaptive bound. */
     CALL,
-    /** A call that occupies a thread. The durations of such calls vary too much for that bound. */
+    /**
+     * A call that occupies a thread. The durations of such calls vary too much for the adaptive
+     * bound.
+     */
     CALL_ON_THREAD,
     /** A batch, which occupies a thread. */
     BATCH,
-    /** A request for metrics. Its bound is separate, so that scrapes cannot displace calls. */
+    /** A request for metrics. Scrapes have a separate bound, and do not count as calls. */
     SCRAPE
   }
 
@@ -56,8 +59,8 @@ final class Admission {
    *
    * @param maxCallsUnderWay maximum number of calls in progress, at least 1
    * @param maxOnThreads maximum number of calls in progress that occupy a thread
-   * @param bound the bound that adapts to the latency of calls, up to that maximum; null if the
-   *     bound is fixed
+   * @param bound the bound that adapts to the latency of calls, at most {@code maxCallsUnderWay};
+   *     null for a fixed bound
    * @param share computes the share to shed because of queue delay; null to disable such shedding
    * @param nanos the clock of {@code share}
    * @param random returns numbers from 0 (inclusive) to 1 (exclusive)
@@ -82,8 +85,8 @@ final class Admission {
   }
 
   /**
-   * Creates an admission that uses the system's clock. If the target of the queue delay is 0, it
-   * does not shed because of queue delay.
+   * Creates an admission that uses the system's clock. If the setting {@code queueDelayTarget} is
+   * 0, no call is shed because of queue delay.
    */
   static Admission of(HttpSettings settings) {
     int maxCallsUnderWay = settings.maxCallsUnderWay();
@@ -100,8 +103,8 @@ final class Admission {
   /**
    * Requests admission of a request.
    *
-   * @return null if the request is admitted; the caller must then call {@link #end}. Otherwise the
-   *     reason why the request is shed
+   * @return null if the request is admitted, otherwise the reason why the request is shed. After an
+   *     admission the caller must later call {@link #end}
    */
   @Nullable Shed tryAdmit(Kind kind) {
     Shed refusal = tryTakePlace(kind);
@@ -114,7 +117,9 @@ final class Admission {
     return refusal;
   }
 
-  /** Takes a place among the requests of a kind; returns the exhausted bound if none is free. */
+  /**
+   * Takes a place among the requests of a kind. If no place is free, returns the exhausted bound.
+   */
   private @Nullable Shed tryTakePlace(Kind kind) {
     if (kind == Kind.SCRAPE) {
       return scrapes.tryAcquire() ? null : Shed.SCRAPES;
@@ -154,7 +159,7 @@ final class Admission {
     }
   }
 
-  /** Takes a place among all calls, unless the call is in the share of calls to shed. */
+  /** Takes a place among all calls, or returns the reason to shed the call. */
   private @Nullable Shed tryTakePlaceOfCalls() {
     if (share != null) {
       double shed = share.share(nanos.getAsLong());
@@ -195,8 +200,8 @@ final class Admission {
   }
 
   /**
-   * Records how long responses waited for the thread that writes them. There are several such
-   * threads, each with a queue.
+   * Records how long responses waited for a thread that writes responses. There are several such
+   * threads, each with its own queue.
    */
   void waited(Object queue, long waitNanos) {
     if (share != null) {
@@ -235,7 +240,7 @@ final class Admission {
   }
 
   /**
-   * Returns the shortest recent wait of a call for a thread, in nanoseconds; 0 if it is not
+   * Returns the shortest recent wait of a call for a thread, in nanoseconds; 0 if the waits are not
    * measured.
    */
   long queueDelayNanos() {

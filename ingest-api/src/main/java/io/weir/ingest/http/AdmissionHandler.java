@@ -23,14 +23,14 @@ import org.eclipse.jetty.util.NanoTime;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The handler in front of the routes. It reads the body of a request without occupying a thread,
- * and admits or sheds the call. Then it assigns a thread to the call, if the route needs one.
- * Requests for health and metrics do not queue with the calls. Health requests are always admitted,
- * because they cost almost nothing.
+ * The handler in front of the routes. Reads the body of a request without occupying a thread, and
+ * admits or sheds the call. Then assigns a thread to the call, if the route needs a thread.
+ * Requests for health and metrics do not wait in the queue of the calls. Health requests are always
+ * admitted, because they cost almost nothing.
  *
- * <p>It runs on the thread that reads the connections and never blocks it (Jetty's {@code
- * NON_BLOCKING}). So a call is shed before it waits, which costs a fraction of serving it. The wait
- * for a thread begins here, so this class can measure it.
+ * <p>This handler runs on the thread that reads the connections, and never blocks that thread
+ * (Jetty's {@code NON_BLOCKING}). It sheds a call before the call waits, at a fraction of the cost
+ * of serving the call. A call's wait for a thread begins here, so this class can measure that wait.
  */
 final class AdmissionHandler extends Handler.Wrapper {
   /** The request attribute that holds the body of a request for the servlet. */
@@ -47,22 +47,22 @@ final class AdmissionHandler extends Handler.Wrapper {
   private static final int MAX_BYTES_WITHOUT_THREAD = 8 * 1024;
 
   /**
-   * Maximum retry time of a shed call in seconds. The retry times are random, so that callers do
-   * not return at the same time.
+   * Maximum retry time of a shed call in seconds. Retry times are random; otherwise shed callers
+   * would return at the same time.
    */
   private static final int MAX_RETRY_AFTER_SECONDS = 3;
 
   /**
-   * Weir closes the connection of a shed request whose number on the connection is a multiple of
-   * this. So a pipelining sender cannot occupy the reading thread, and a load balancer may choose
-   * another node.
+   * If a shed request's number on its connection is a multiple of this value, Weir closes the
+   * connection. A pipelining sender therefore cannot occupy the reading thread, and a load balancer
+   * can choose another node.
    */
   private static final long REQUESTS_PER_CONNECTION = 64;
 
   /**
    * Header fields that are hidden from the servlet. With the first field, the servlet would process
-   * a request as if it had another method, so that a link could settle a call. With the other
-   * fields, the servlet would open a WebSocket, which no route supports.
+   * a request as if it had another method; a link in a web page could then settle a call. With the
+   * other fields, the servlet would open a WebSocket, but no route supports WebSockets.
    */
   private static final Set<String> HIDDEN =
       Set.of("X-HTTP-Method-Override", "Upgrade", "Sec-WebSocket-Key", "Sec-WebSocket-Version");
@@ -144,8 +144,8 @@ final class AdmissionHandler extends Handler.Wrapper {
           callback,
           Problem.of(ProblemReason.STOPPING, "the node is stopping" + NOTHING_DONE));
     } catch (RuntimeException | Error failed) {
-      // the server would end the request without its callback, so that the request's place would
-      // stay occupied
+      // the server would end the request without calling its callback, and the request's place
+      // would stay occupied
       callback.failed(failed);
     }
   }
@@ -185,19 +185,19 @@ final class AdmissionHandler extends Handler.Wrapper {
 
   /** The stages of a request. */
   private enum Stage {
-    /** The request is in progress. If it is admitted, it occupies a place. */
+    /** The request is in progress. An admitted request occupies a place. */
     IN_PROGRESS,
-    /** The response is complete but not written; the place is free. */
+    /** The response is complete but not written. The request's place is free. */
     UNREAD,
-    /** The response was written, or cannot be written. */
+    /** The server has written the response, or cannot write it. */
     WRITTEN
   }
 
   /**
    * A request from its arrival to the end of its response. An admitted request occupies a place of
    * the {@link Admission} until its response is complete. A complete response is {@link
-   * UnreadAnswers unread} while it cannot be written, because the caller has not read earlier
-   * responses. An admitted request is the callback of its own response.
+   * UnreadAnswers unread} while the server cannot write it because the caller has not read earlier
+   * responses. This object is the callback of the response to its request.
    */
   private final class Visit extends Callback.Nested
       implements BodyReader.Ended, Exchange.Answered, UnreadAnswers.Answer {
@@ -212,7 +212,7 @@ final class AdmissionHandler extends Handler.Wrapper {
     private volatile long bytes;
 
     /**
-     * Creates a visit that is not admitted.
+     * Creates a visit for a request that is not admitted yet.
      *
      * @param callback completed when the response is written, or cannot be written
      * @param route the route of the request; null if the servlet serves the request
@@ -292,7 +292,10 @@ final class AdmissionHandler extends Handler.Wrapper {
       answered(length, () -> now);
     }
 
-    /** Frees the place. The server may already have received or written the response. */
+    /**
+     * Frees the request's place. At this time the server may already have received or written the
+     * response.
+     */
     @Override
     public void answered(long length, LongSupplier parts) {
       if (stage.get() != Stage.IN_PROGRESS) {
@@ -347,8 +350,8 @@ final class AdmissionHandler extends Handler.Wrapper {
       }
       Problem problem = Problem.of(ProblemReason.OVERLOADED, detail(reason));
       if (AuthzDialect.readsNoBodies(request.getHttpURI().getPath())) {
-        // after a body, nginx would close the connection and open another one to the overloaded
-        // node
+        // after a response with a body, nginx would close the connection and open a new connection
+        // to the overloaded node
         ProblemWriter.writeWithoutBody(response, getCallback(), problem);
       } else {
         ProblemWriter.write(response, getCallback(), problem);

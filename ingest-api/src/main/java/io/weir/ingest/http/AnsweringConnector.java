@@ -21,7 +21,10 @@ import org.eclipse.jetty.util.thread.Scheduler;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A connector whose connections can write responses on the thread that reads them. Thread-safe. */
+/**
+ * A connector that can write the responses of a connection on the thread that reads the connection.
+ * Thread-safe.
+ */
 final class AnsweringConnector extends ServerConnector {
   private static final Logger LOG = LoggerFactory.getLogger(AnsweringConnector.class);
 
@@ -31,10 +34,10 @@ final class AnsweringConnector extends ServerConnector {
   /** Receives the waiting times of tasks. */
   interface Waited {
     /**
-     * Called in each round of a selector that runs tasks.
+     * Called in each round in which a selector runs tasks.
      *
      * @param queue the queue of the selector's tasks
-     * @param nanos the time that the first task of the round waited
+     * @param nanos the waiting time of the round's first task
      */
     void waited(Object queue, long nanos);
   }
@@ -51,9 +54,9 @@ final class AnsweringConnector extends ServerConnector {
   }
 
   /**
-   * A queue of tasks for the thread of a selector, which write responses on the connections that
-   * the thread reads. In one round the thread runs all tasks that arrived while it was busy. So it
-   * is woken once for many tasks. Thread-safe.
+   * A queue of tasks for the thread of a selector. The tasks write responses on the connections
+   * that the thread reads. In one round the thread runs all tasks that arrived while it was busy.
+   * One wake-up of the thread therefore serves many tasks. Thread-safe.
    */
   private final class SelectorTasks {
     private final ManagedSelector selector;
@@ -96,7 +99,7 @@ final class AnsweringConnector extends ServerConnector {
     }
   }
 
-  /** A connection that knows the tasks of the thread that reads it. */
+  /** A connection with a reference to the task queue of its reading thread. */
   private static final class AnsweringEndPoint extends SocketChannelEndPoint {
     private final SelectorTasks tasks;
 

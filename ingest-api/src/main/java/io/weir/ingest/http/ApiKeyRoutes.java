@@ -24,10 +24,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The routes with which operators create, list and revoke the API keys of a client. Only the
- * response to the creation of a key contains the key. Thread-safe.
+ * response that creates a key contains the key. Thread-safe.
  */
 final class ApiKeyRoutes {
-  /** A slash in the client's name must be percent-encoded here. */
+  /** The path of the routes. Slashes in the client's name must be percent-encoded. */
   static final String KEYS = "/v1/clients/{name}/keys";
 
   static final String KEY = KEYS + "/{id}";
@@ -41,9 +41,9 @@ final class ApiKeyRoutes {
   }
 
   /**
-   * Registers the routes. Must be called before the routes of clients are registered. A client's
-   * name may contain slashes, so a request for keys could otherwise match a client named {@code
-   * NAME/keys}.
+   * Registers the routes. Must be called before the routes of clients are registered. Otherwise a
+   * request for keys would match the route of a client named {@code NAME/keys}, because client
+   * names may contain slashes.
    */
   void register(JavalinConfig config) {
     config.routes.get(KEYS, context -> admin.answer(context, this::list));
@@ -123,8 +123,8 @@ final class ApiKeyRoutes {
   }
 
   /**
-   * Refuses a key that has already expired. Accepts a value that is not a time; the check of the
-   * other fields refuses it.
+   * Refuses a key that has already expired. Does not check that the value is a time; a later check
+   * of the entry does.
    */
   private static void requireFuture(JsonNode expiresAt) throws Invalid {
     try {

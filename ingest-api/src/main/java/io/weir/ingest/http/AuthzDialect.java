@@ -8,15 +8,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A protocol of forward auth: how a kind of gateway describes a caller's request, and which
- * responses it accepts.
+ * responses the gateway accepts.
  */
 enum AuthzDialect {
   /** Any gateway that can set two configurable header fields. */
   PLAIN("/v1/authz/plain", "X-Weir-Method", "X-Weir-Path"),
 
   /**
-   * nginx' {@code auth_request}. It accepts only 2xx, 401 and 403, and closes the connection after
-   * a response with a body.
+   * nginx' {@code auth_request}. nginx accepts only 2xx, 401 and 403, and closes the connection
+   * after a response with a body.
    */
   NGINX("/v1/authz/nginx", "X-Original-Method", "X-Original-URI"),
 
@@ -39,7 +39,7 @@ enum AuthzDialect {
     this.targetField = targetField;
   }
 
-  /** Returns the dialect of a path; null if no dialect has the path. */
+  /** Returns the dialect that a path belongs to; null for none. */
   static @Nullable AuthzDialect of(String path) {
     if (path.startsWith(PREFIX)) {
       for (AuthzDialect each : ALL) {
@@ -51,12 +51,14 @@ enum AuthzDialect {
     return null;
   }
 
-  /** Returns the path of the route; for Envoy, the prefix of the paths of its requests. */
+  /** Returns the path of the route. Envoy appends the caller's path to this path. */
   String path() {
     return path;
   }
 
-  /** Returns whether the gateway that calls this path does not read bodies. */
+  /**
+   * Returns whether the path belongs to a kind of gateway that does not read bodies of responses.
+   */
   static boolean readsNoBodies(String path) {
     AuthzDialect dialect = of(path);
     return dialect != null && dialect.knowsForbiddenOnly();

@@ -11,13 +11,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The routes {@code /v1/authz/…} for forward auth by gateways. A route reads the call from header
- * fields, and then decides and records it like {@link CheckRoute}. Thread-safe.
+ * fields. Then it decides and records the call like {@link CheckRoute}. Thread-safe.
  */
 final class AuthzRoute {
-  /** The status that a gateway should return for a denied call, if it receives only 403. */
+  /**
+   * The field with the status that the gateway should return to its caller. Sent to gateways that
+   * accept only 403 for a denied call.
+   */
   static final String STATUS = "X-RateLimit-Status";
 
-  /** The reason of the problem, for gateways that do not read bodies. */
+  /** The field with the reason of the denial or problem, for gateways that do not read bodies. */
   static final String REASON = "X-RateLimit-Reason";
 
   private final CheckGate gate;

@@ -12,9 +12,10 @@ import java.util.Iterator;
 import java.util.List;
 
 /**
- * The route {@code POST /v1/check/batch} for up to 1,000 checks in one request. Each check is
- * decided separately and has its own status. The decided checks are recorded together. If a caller
- * repeats a batch with the same ids, its calls are counted once. Thread-safe.
+ * The route {@code POST /v1/check/batch} for up to 1,000 checks in one request. The gate decides
+ * each check separately, and each check has its own status. The decided checks are recorded
+ * together. If a caller repeats a batch with the same ids, the aggregator counts the calls once.
+ * Thread-safe.
  */
 final class BatchRoute {
   static final String PATH = "/v1/check/batch";

@@ -14,13 +14,13 @@ import org.eclipse.jetty.util.thread.Invocable;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the body of one request as its bytes arrive, so that no thread waits for a slow sender.
- * Ends exactly once: with the complete body, or with a problem. Thread-safe.
+ * Reads the body of one request as its bytes arrive. No thread waits for a slow sender. Ends
+ * exactly once: with the complete body, or with a problem. Thread-safe.
  */
 final class BodyReader implements Invocable.Task {
   /**
-   * Maximum number of bytes of an oversized body that are read and discarded, so that the sender
-   * can read the response.
+   * Maximum number of bytes of an oversized body that are read and discarded. Many senders read the
+   * response only after they have sent the body.
    */
   private static final int MAX_DISCARDED_BYTES = 1024 * 1024;
 
@@ -48,7 +48,7 @@ final class BodyReader implements Invocable.Task {
     /**
      * The body is refused.
      *
-     * @param rest whether a part of the request was not read, so that the connection must be closed
+     * @param rest whether a part of the request is unread; if true, the connection must be closed
      */
     void refused(Problem problem, boolean rest);
 
@@ -71,7 +71,7 @@ final class BodyReader implements Invocable.Task {
   private boolean done;
 
   /**
-   * Creates a reader that has not begun to read.
+   * Creates a reader. Reading begins with {@link #run}.
    *
    * @param maxBytes maximum size of the body
    */
@@ -96,11 +96,11 @@ final class BodyReader implements Invocable.Task {
     return InvocationType.NON_BLOCKING;
   }
 
-  /** Reads the available bytes. Runs again when more arrive. */
+  /** Reads the available bytes. The server calls this method again when more bytes arrive. */
   @Override
   public synchronized void run() {
     if (tooLarge && request.getHeaders().contains(HttpHeader.EXPECT)) {
-      // the sender waits for 100 (Continue) (RFC 9110 §10.1.1), so no part of the body is in flight
+      // the sender waits for 100 (Continue) (RFC 9110 §10.1.1) and has sent no part of the body
       end(() -> ended.refused(RequestBody.tooLarge(maxBytes), true));
     }
     while (!done) {
@@ -125,7 +125,7 @@ final class BodyReader implements Invocable.Task {
     }
     keptBytes += more;
     if (incomplete.isStopping()) {
-      stop(); // it was not registered when stop() ended the others
+      stop(); // this reader was not registered when the node stopped the other readers
     } else {
       request.demand(this);
     }
@@ -155,8 +155,8 @@ final class BodyReader implements Invocable.Task {
   }
 
   /**
-   * Returns the capacity to allocate. The first piece is usually the complete body. For later
-   * pieces the buffer doubles.
+   * Returns the capacity of the buffer to allocate. The first piece is usually the complete body.
+   * For a later piece, the capacity doubles.
    */
   private int capacity(int needed) {
     if (bytes.length == 0) {
@@ -166,12 +166,12 @@ final class BodyReader implements Invocable.Task {
     return Math.min(maxBytes, Math.max(needed, doubled));
   }
 
-  /** Ends the read with a timeout if it has not ended. */
+  /** Ends the read with a timeout. Has no effect on a read that has ended. */
   synchronized void timeOut() {
     end(() -> ended.timedOut(IncompleteBodies.TOO_SLOW));
   }
 
-  /** Ends the read because the node stops, if it has not ended. */
+  /** Ends the read because the node is stopping. Has no effect on a read that has ended. */
   synchronized void stop() {
     end(() -> ended.refused(STOPPING, true));
   }

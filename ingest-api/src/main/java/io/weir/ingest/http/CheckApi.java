@@ -43,8 +43,8 @@ public final class CheckApi implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(CheckApi.class);
 
   /**
-   * Maximum time that a stop waits for calls in progress, equal to the maximum time that a call
-   * waits for Kafka.
+   * Maximum time that a stop waits for calls in progress. A call waits for Kafka for at most the
+   * same time.
    */
   private static final Duration FINISH_LIMIT = Duration.ofSeconds(5);
 
@@ -66,11 +66,11 @@ public final class CheckApi implements AutoCloseable {
   /**
    * The components that the routes use.
    *
-   * @param cache the cache, whose health is part of readiness responses
-   * @param log the log, whose health is part of readiness responses; the node is ready only while
+   * @param cache the decision cache; readiness responses contain its health
+   * @param log the log; readiness responses contain its health, and the node is ready only while
    *     the log is healthy
-   * @param corrections returns the health of the corrections, which does not affect readiness
-   * @param isStarted whether the node has completed its start; it is not ready before
+   * @param corrections returns the health of the corrections; it does not affect readiness
+   * @param isStarted whether the node has completed its start; a starting node is not ready
    * @param metrics returns the metrics in the Prometheus text format
    * @param policies the node's policies, and the access rules for reading and changing them; null
    *     to omit these routes
@@ -94,12 +94,12 @@ public final class CheckApi implements AutoCloseable {
       Traces traces) {}
 
   /**
-   * Policies that may be read and changed over HTTP, and the permitted origins.
+   * The policies that operators read and change over HTTP, and the permitted senders.
    *
-   * @param access the permitted origins of requests without tokens
-   * @param hosts host names, in lower case, whose web pages may send requests, in addition to
-   *     numeric addresses; used only for {@link AdminAccess#ANY}
-   * @param hasTokens whether operators have tokens; if so, requests from any origin are permitted
+   * @param access the permitted senders of requests without tokens
+   * @param hosts host names in lower case. Web pages from these hosts and from numeric addresses
+   *     may send requests. Used only for {@link AdminAccess#ANY}
+   * @param hasTokens whether operators have tokens; if true, any sender with a token is permitted
    */
   public record PolicyAdmin(
       PolicyFollower follower, AdminAccess access, Set<String> hosts, boolean hasTokens) {
@@ -212,7 +212,7 @@ public final class CheckApi implements AutoCloseable {
 
   private void metrics(Context context) {
     if (!AdmissionHandler.METRICS.equals(context.req().getRequestURI())) {
-      // the path is an alternative spelling, for which the bound on scrapes was not applied
+      // the path is an alternative spelling, and the bound on scrapes was not applied to it
       answer(context, Routes.CHECK_API.missing(context.path()));
       return;
     }
@@ -232,8 +232,8 @@ public final class CheckApi implements AutoCloseable {
   }
 
   /**
-   * Refuses an alternative spelling of a path that is served without the servlet. Only the servlet
-   * accepts the spelling, so the bounds of the route were not applied.
+   * Refuses an alternative spelling of a path that is served without the servlet. Such a request
+   * reaches the servlet, and the bounds of the route were not applied to the request.
    */
   private static void refuseAlternativePath(Context context) {
     answer(context, Routes.CHECK_API.missing(context.req().getRequestURI()));
@@ -301,8 +301,8 @@ public final class CheckApi implements AutoCloseable {
   }
 
   /**
-   * Reports the node as not ready ("stopping"), so that traffic moves to other nodes. The node
-   * still answers calls.
+   * Reports the node as not ready ("stopping"). Load balancers then send calls to other nodes. This
+   * node still answers calls.
    */
   public void beginStop() {
     stopping = true;

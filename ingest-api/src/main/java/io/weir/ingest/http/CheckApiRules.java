@@ -10,7 +10,7 @@ import org.eclipse.jetty.server.Request;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The scopes that the routes of the check API require. A route that is not listed requires the
+ * The scopes that the routes of the check API require. Routes without an entry here require the
  * operator scope. Stateless and thread-safe.
  */
 final class CheckApiRules implements AccessHandler.Rules {
@@ -42,15 +42,15 @@ final class CheckApiRules implements AccessHandler.Rules {
   }
 
   /**
-   * Returns true for forward auth, because its paths contain the caller's path, which may have dot
-   * segments.
+   * Returns true for the routes of forward auth. Their paths contain the path of the gateway's
+   * caller, and that path may have dot segments.
    */
   @Override
   public boolean readsAnyPath(Request request) {
     return AuthzDialect.of(request.getHttpURI().getPath()) != null;
   }
 
-  /** Returns false, because no route of this API restricts a token to some clients. */
+  /** Returns false. In this API, tokens are not restricted to some clients. */
   @Override
   public boolean looksAtClients(Request request) {
     return false;

@@ -24,10 +24,13 @@ final class CheckRequest {
   private static final String KNOWN =
       "client, api_key, endpoint, meter, cost, id, ip and attributes";
 
-  /** Maximum number of attributes of a call. It bounds the duration of matching. */
+  /** Maximum number of attributes of a call. This maximum bounds the duration of matching. */
   static final int MAX_ATTRIBUTES = 64;
 
-  /** Maximum number of characters of an attribute's value. It bounds the duration of matching. */
+  /**
+   * Maximum number of characters of an attribute's value. This maximum bounds the duration of
+   * matching.
+   */
   static final int MAX_ATTRIBUTE_CHARS = 1_024;
 
   private CheckRequest() {}
@@ -73,22 +76,25 @@ final class CheckRequest {
       return new KeyedCall(apiKey, endpoint, meter, address(ip), attributes, cost, id);
     }
     if (client == null) {
-      throw Invalid.member("client", "is missing, and so is api_key; give one of them");
+      throw Invalid.member("client", "is missing; give client or api_key");
     }
     return new Call(new CallFacts(client, endpoint, meter, address(ip), attributes), cost, id);
   }
 
-  /** Reads an id that a settlement can later use in its path. */
+  /** Reads an id. A later settlement must be able to contain the id in its path. */
   private static String id(JsonParser json, JsonToken value, String member)
       throws IOException, Invalid {
     String id = JsonBody.name(json, value, member);
     if (id.equals(".") || id.equals("..")) {
-      throw Invalid.member(member, "must not be '.' or '..', which no path of a URL can contain");
+      throw Invalid.member(member, "must not be '.' or '..', because URLs cannot contain such an id");
     }
     return id;
   }
 
-  /** Reads an API key, and returns its hash. No problem contains any part of the key. */
+  /**
+   * Reads an API key, and returns its hash. The details of problems never contain a part of the
+   * key.
+   */
   private static ApiKeyHash apiKey(JsonParser json, JsonToken value, String member)
       throws IOException, Invalid {
     String key = JsonBody.text(json, value, member);

@@ -82,8 +82,8 @@ final class CheckResponse {
   }
 
   /**
-   * Returns the problem of a call that was not decided, or whose decision was not recorded; null if
-   * the call was decided and recorded.
+   * Returns the problem of a call that was not decided or not recorded; null if the call was
+   * decided and recorded.
    */
   static @Nullable Problem problem(CheckOutcome outcome) {
     if (outcome instanceof CheckOutcome.Shed shed) {
@@ -111,7 +111,8 @@ final class CheckResponse {
 
   /**
    * Writes one outcome of a batch into an open object. The object has the members of a check's
-   * response, and the status and position, which a single check has outside the body.
+   * response, and two more: the status and the position. For a single check, these two are outside
+   * the body.
    */
   static void writeOutcome(JsonGenerator json, CheckOutcome outcome) throws IOException {
     Problem problem = problem(outcome);
@@ -187,7 +188,7 @@ final class CheckResponse {
   /** Writes the slot token and the duration of the lease. */
   static void writeSlot(JsonGenerator json, SlotToken token, long leaseMicros) throws IOException {
     json.writeStringField("slot", token.text());
-    // rounded down, so that the caller renews before the lease expires
+    // rounded down: the caller must renew before the lease expires
     json.writeNumberField("slot_expires_ms", leaseMicros / MICROS_PER_MILLI);
   }
 
@@ -199,7 +200,7 @@ final class CheckResponse {
               ProblemReason.POLICY_FAILS_CLOSED,
               "the decision cache cannot decide, and policy '"
                   + decided.call().policy()
-                  + "' then refuses calls")
+                  + "' refuses calls in this case")
           .writeMembers(json);
       return;
     }
@@ -226,7 +227,7 @@ final class CheckResponse {
           : "other calls hold all slots";
     }
     return decided.call().decidedBy() == DecidedBy.LOCAL
-        ? "the decision cache cannot decide, and this node's share has not enough tokens"
+        ? "the decision cache cannot decide, and this node's share does not have enough tokens"
         : "not enough tokens";
   }
 
@@ -246,7 +247,7 @@ final class CheckResponse {
     return isForSlots(decided) ? ProblemReason.NO_SLOT_FREE : ProblemReason.NOT_ENOUGH_TOKENS;
   }
 
-  /** Returns whether the call is denied only for lack of slots. */
+  /** Returns whether a lack of slots is the only reason for the denial. */
   private static boolean isForSlots(CheckOutcome.Decided decided) {
     return decided.limits().stream()
         .filter(limit -> limit.enforced() && !limit.reply().sufficient())
@@ -254,8 +255,7 @@ final class CheckResponse {
   }
 
   /**
-   * Returns whether a policy that denies every call denied this call. Such a policy has capacity 0,
-   * so a denial for another reason needs no search.
+   * Returns whether a policy that denies every call denied this call. Such a policy has capacity 0.
    */
   private static boolean isBlocked(CheckOutcome.Decided decided, CheckOutcome.Denial denial) {
     return denial.costExceedsCapacity()

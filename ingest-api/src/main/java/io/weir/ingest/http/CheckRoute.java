@@ -50,7 +50,7 @@ final class CheckRoute {
     }
   }
 
-  /** Answers a call that was not decided or not recorded. */
+  /** Responds with the problem of a call that was not decided or not recorded. */
   static void refuse(Exchange exchange, CheckOutcome outcome) {
     if (outcome instanceof CheckOutcome.NotKept notKept) {
       LOG.debug("call not kept: {}", notKept.refused());

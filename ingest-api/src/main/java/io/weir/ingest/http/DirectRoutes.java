@@ -26,7 +26,7 @@ final class DirectRoutes implements AutoCloseable {
   private final @Nullable CallerTokens callerTokens;
   private final Map<String, Route> posts = new HashMap<>();
 
-  /** The routes of batches of events, which have the paths of single events. */
+  /** The routes for batches of events, by path. Routes for single events have the same paths. */
   private final Map<String, Route> eventBatches = new HashMap<>();
 
   private final Map<AuthzDialect, Route> gateways = new EnumMap<>(AuthzDialect.class);
@@ -90,14 +90,17 @@ final class DirectRoutes implements AutoCloseable {
     }
 
     /**
-     * Returns whether the route serves batches. Then {@link #serve} may block its thread or occupy
-     * it for milliseconds.
+     * Returns whether the route serves batches. If true, {@link #serve} may block the calling
+     * thread or occupy it for milliseconds.
      */
     boolean isBatch() {
       return isBatch;
     }
 
-    /** Answers the exchange, immediately or later. Also answers if the route throws. */
+    /**
+     * Answers the exchange, immediately or later. If the route throws an exception, answers with an
+     * internal error.
+     */
     void serve(Exchange exchange) {
       if (tracedPath != null && traces.isOn()) {
         Request request = exchange.request();

@@ -30,8 +30,8 @@ import org.eclipse.jetty.http.HttpFields;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads CloudEvents 1.0 in the three modes of the HTTP binding with the CNCF's SDK, and extracts
- * the usage. Thread-safe.
+ * Reads the usage from CloudEvents 1.0, in the three modes of the HTTP binding, with the CNCF's
+ * SDK. Thread-safe.
  */
 final class EventReader {
   private static final String ATTRIBUTE = "ce-";
@@ -84,7 +84,9 @@ final class EventReader {
     }
   }
 
-  /** Reads an event whose attributes are header fields and whose data is the body. */
+  /**
+   * Reads an event in the binary mode: the attributes are header fields, and the body is the data.
+   */
   Usage binary(HttpFields fields, byte[] body, long nowEpochMillis) throws Invalid {
     requireReadable(fields);
     CloudEvent event;
@@ -104,7 +106,7 @@ final class EventReader {
     return value == null ? "" : value;
   }
 
-  /** Refuses attributes that two readers could interpret differently. */
+  /** Refuses attributes that are ambiguous: another reader could interpret them differently. */
   private static void requireReadable(HttpFields fields) throws Invalid {
     Set<String> seen = new HashSet<>();
     for (HttpField field : fields) {

@@ -48,7 +48,9 @@ final class EventsRoute {
     this.reader = new EventReader(rules);
   }
 
-  /** Returns whether a request is a batch of events, to which the bounds of batches apply. */
+  /**
+   * Returns whether a request is a batch of events. The bounds of batches apply to such a request.
+   */
   static boolean isBatch(Request request) {
     String path = request.getHttpURI().getPath();
     return (PATH.equals(path) || OPENMETER_PATH.equals(path))
@@ -60,7 +62,7 @@ final class EventsRoute {
     return contentType == null ? "" : contentType.split(";", 2)[0].strip().toLowerCase(Locale.ROOT);
   }
 
-  /** Accepts one event, structured or binary; does not block. */
+  /** Accepts one event, in structured or binary mode; does not block. */
   void one(Exchange exchange) throws Invalid {
     exchange.requireNoParameters();
     HttpFields fields = exchange.request().getHeaders();
@@ -99,7 +101,7 @@ final class EventsRoute {
         taken -> exchange.write(200, results(events, taken.iterator())));
   }
 
-  /** Accepts one event as OpenMeter does; does not block. */
+  /** Accepts one event by the rules of OpenMeter; does not block. */
   void openMeterOne(Exchange exchange) throws Invalid {
     exchange.requireNoParameters();
     String type = mediaType(exchange.request().getHeaders().get(HttpHeader.CONTENT_TYPE));
@@ -113,7 +115,7 @@ final class EventsRoute {
         taken -> exchange.writeEmpty(HttpStatus.NO_CONTENT_204));
   }
 
-  /** Accepts a batch as OpenMeter does, with all its events or none. */
+  /** Accepts a batch by the rules of OpenMeter: all its events or none. */
   void openMeterBatch(Exchange exchange) throws Invalid {
     exchange.requireNoParameters();
     List<Element<Usage>> events = reader.batch(exchange.body(), usage.nowEpochMillis());
@@ -161,15 +163,17 @@ final class EventsRoute {
   }
 
   /**
-   * Answers a request whose events were taken, or refuses it if one of them was not recorded.
+   * Answers a request after the write of its events. Refuses the request if an event was not
+   * recorded.
    *
-   * @param answering receives the results of the events with a quantity, in order; all are durable
+   * @param answering receives one durable result for each event with a quantity above 0, in order
    */
   private static void answer(
       Exchange exchange, List<Recorded> taken, Consumer<List<Recorded>> answering) {
     for (Recorded each : taken) {
       if (!(each instanceof Recorded.Durable)) {
-        // usage must be billed or sent again: it is never dropped, whatever WEIR_WHEN_FULL is
+        // usage events are never dropped, not even with WEIR_WHEN_FULL=drop: the sender must repeat
+        // them
         String why =
             each instanceof Recorded.Refused refused ? refused.reason().toString() : "FULL";
         exchange.refuse(

@@ -28,10 +28,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A request with its complete body, and the response, on a route that is served without the
+ * A request with its complete body, and the response. Used by routes that are served without the
  * servlet. The route responds once, with {@link #write} or {@link #refuse}, immediately or {@link
- * #answerLater later}. These methods do not wait until the caller reads. May be passed between
- * threads; only one thread may use it at a time.
+ * #answerLater later}. These methods do not wait until the caller reads the response. May be passed
+ * between threads; only one thread may use it at a time.
  */
 final class Exchange {
   private static final HttpField JSON =
@@ -55,13 +55,16 @@ final class Exchange {
   private @Nullable RequestTrace trace;
   private @Nullable AuthzDialect gateway;
 
-  /** Called when the response of an exchange is complete but may not yet be written. */
+  /**
+   * Called when the response of an exchange is complete. The response may be unwritten at this
+   * time.
+   */
   interface Answered {
     /**
      * Called once, even if the response has already been written.
      *
-     * @param bytes length of the response's body; 0 for a problem, although it has some hundred
-     *     bytes
+     * @param bytes length of the response's body; 0 for a problem document, which has only some
+     *     hundred bytes
      * @param progressNanos returns the time at which the connection last accepted a part of the
      *     body, as {@link System#nanoTime}
      */
@@ -218,7 +221,7 @@ final class Exchange {
     }
   }
 
-  /** Makes {@link #refuse} respond in the form that a gateway accepts. */
+  /** Makes {@link #refuse} respond in the form that gateways of the given dialect accept. */
   void refuseTo(AuthzDialect dialect) {
     gateway = dialect;
   }
@@ -244,8 +247,9 @@ final class Exchange {
   }
 
   /**
-   * Responds when a result is available, on the thread that reads the connection. There, writing
-   * the response wakes no other thread. If the result or the response fails, calls {@link #fail}.
+   * Responds when a result is available. The response is written on the thread that reads the
+   * connection, because no other thread must be woken then. If the result or the response fails,
+   * calls {@link #fail}.
    *
    * @param answering responds with the result; must not block
    */

@@ -19,24 +19,24 @@ import org.jspecify.annotations.Nullable;
 /** Configures the HTTP server: its threads, its connector and its bounds. */
 final class HttpServerSetup {
   /**
-   * Maximum time for which a request waits until a byte can be read or written. No thread is
-   * blocked during this time.
+   * Maximum time without a byte read or written during a request. No thread is blocked during this
+   * time.
    */
   private static final Duration STALLED = Duration.ofSeconds(15);
 
   /**
-   * Maximum number of connections that the kernel queues before they are accepted. The JDK's
-   * default of 50 overflows in a burst.
+   * Maximum number of connections that wait in the kernel's queue to be accepted. The JDK's default
+   * of 50 is too small for a burst.
    */
   private static final int ACCEPT_QUEUE = 1_024;
 
   /**
-   * Size in bytes of the kernel's send buffer of a connection. Any response fits, except that of a
-   * large batch. A caller that does not read occupies this memory.
+   * Size in bytes of the kernel's send buffer of a connection. Any response fits into the buffer,
+   * except the response to a large batch. Unread responses occupy this memory.
    */
   private static final int SEND_BUFFER_BYTES = 128 * 1024;
 
-  /** Maximum number of platform threads: those of calls, and some for other work. */
+  /** Maximum number of platform threads: the threads of calls, and 50 for other work. */
   private static final int MAX_THREADS = HttpSettings.MAX_CALLS_ON_PLATFORM_THREADS + 50;
 
   private static final int MIN_THREADS = 8;
@@ -78,9 +78,9 @@ final class HttpServerSetup {
   }
 
   /**
-   * Sets the server's threads, and returns the threads of the calls. Virtual threads, where
-   * available, also read the connections. With platform threads for reading, the throughput would
-   * be a fifth lower.
+   * Sets the server's threads, and returns the executor of the calls. If virtual threads are
+   * configured, they also read the connections. With platform threads for reading, the throughput
+   * would be a fifth lower.
    */
   static Executor threads(JavalinConfig config, HttpSettings settings) {
     if (settings.virtualThreads()) {

@@ -15,14 +15,14 @@ import java.time.Duration;
  * @param maxCallsUnderWay maximum number of calls in progress, 1 to {@value #MAX_CALLS_UNDER_WAY}
  * @param adaptiveBound whether the bound on calls in progress adapts to their latency, up to {@code
  *     maxCallsUnderWay}
- * @param queueDelayTarget wait for a thread above which calls are shed, 0 to 10 s; 0 disables
- *     shedding by delay
+ * @param queueDelayTarget maximum wait of calls for a thread, 0 to 10 s; if calls wait longer, some
+ *     calls are shed; 0 disables shedding by delay
  * @param maxConnections maximum number of open connections, 1 to {@value #MAX_CONNECTIONS}; further
  *     connections wait to be accepted
- * @param keepAlive idle timeout of a connection, 1 s to 1 h. It should exceed the idle timeout of
- *     load balancers. Otherwise they may send a call on a connection that Weir closes
- * @param maxUnreadBytes maximum number of bytes of responses that callers have not yet read (see
- *     {@link UnreadAnswers}); 0 for an eighth of the heap, at least 64 MiB
+ * @param keepAlive idle timeout of a connection, 1 s to 1 h. Should be longer than the idle timeout
+ *     of load balancers; otherwise a load balancer may send a call on a connection that Weir closes
+ * @param maxUnreadBytes maximum number of bytes of {@linkplain UnreadAnswers responses} that
+ *     callers have not yet read; 0 for an eighth of the heap, but at least 64 MiB
  * @param unknownMembers the treatment of bodies with unknown members
  * @param limitHeaders the header fields that report limits to callers
  * @param authz the rules that derive calls from a gateway's header fields
@@ -43,11 +43,11 @@ public record HttpSettings(
     AuthzSettings authz,
     RateLimitSettings rateLimits) {
   /**
-   * Default of {@code maxCallsUnderWay}, derived from Little's law N = λ·W. A rate of 20,000 calls
-   * a second is more than the measured maximum of a node on two cores. At this rate 400 calls are
-   * in progress if each waits 20 ms for Redis, or 2,000 if each waits 100 ms for Kafka ({@code
-   * acked}). While Kafka is unavailable, each {@code acked} call waits 5 s and fails, whatever the
-   * bound is. A low bound keeps the number of waiting calls small.
+   * Default of {@code maxCallsUnderWay}, derived from Little's law N = λ·W. The measured maximum of
+   * a node on two cores is below 20,000 calls a second. At this rate 400 calls are in progress if
+   * each call waits 20 ms for Redis. If each call waits 100 ms for Kafka ({@code acked}), 2,000
+   * calls are in progress. While Kafka is unavailable, each {@code acked} call waits 5 s and fails;
+   * a higher bound would only increase the number of waiting calls.
    */
   public static final int DEFAULT_CALLS_UNDER_WAY = 2_000;
 
@@ -56,14 +56,14 @@ public record HttpSettings(
 
   /**
    * Maximum number of batches, settlements and large bodies in progress without virtual threads.
-   * Each occupies one of the 250 threads. The other threads read connections and serve health and
-   * metrics.
+   * Each of these requests occupies one of the 250 threads. The other threads read connections and
+   * serve health and metrics.
    */
   public static final int MAX_CALLS_ON_PLATFORM_THREADS = 200;
 
   /**
-   * Default of {@code queueDelayTarget}, which disables shedding by delay. In every benchmark the
-   * bound on calls in progress alone served more calls in time (tools/benchmarks/README.md).
+   * Default of {@code queueDelayTarget}, which disables shedding by delay. In every benchmark, more
+   * calls were served in time without shedding by delay (tools/benchmarks/README.md).
    */
   public static final Duration DEFAULT_QUEUE_DELAY_TARGET = Duration.ZERO;
 
@@ -95,7 +95,7 @@ public record HttpSettings(
   /**
    * Validates the settings.
    *
-   * @throws IllegalArgumentException if one is out of range
+   * @throws IllegalArgumentException if a setting is out of range
    */
   public HttpSettings {
     requireRange("maxCallsUnderWay", maxCallsUnderWay, 1, MAX_CALLS_UNDER_WAY);
@@ -112,7 +112,7 @@ public record HttpSettings(
     }
   }
 
-  /** Returns the bound on the bytes of unread answers, for the given heap size. */
+  /** Returns the bound on the bytes of unread responses, for the given heap size. */
   long effectiveUnreadBytes(long maxHeapBytes) {
     return maxUnreadBytes > 0
         ? maxUnreadBytes

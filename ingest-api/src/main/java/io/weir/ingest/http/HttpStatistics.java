@@ -22,7 +22,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Metrics of the check API's server: refused requests, and load. Thread-safe. */
 public final class HttpStatistics {
-  /** The reason why a request was shed, which means answered with 503 before any processing. */
+  /**
+   * The reason why a request was shed. A shed request is answered with 503 before any processing.
+   */
   enum Shed {
     /** The bound on calls in progress was reached. */
     CALLS_UNDER_WAY,
@@ -36,17 +38,17 @@ public final class HttpStatistics {
     SCRAPES
   }
 
-  /** The part of an exchange that did not arrive in time. */
+  /** The part of a request or response that was not received in time. */
   enum Part {
     /** The request line or the header fields. */
     HEADERS,
     /** The body. */
     BODY,
-    /** The response, which the caller did not read. */
+    /** The response: the caller did not read it. */
     ANSWER
   }
 
-  /** The result of checking the token of a gateway's caller. */
+  /** The result of the check of a caller's token in a forward-auth request. */
   enum CallerToken {
     /** The token is in the cache of verified tokens. */
     REMEMBERED,
@@ -54,7 +56,7 @@ public final class HttpStatistics {
     VERIFIED,
     /** The token is invalid. */
     REFUSED,
-    /** The bound on tokens that wait to be verified was reached. */
+    /** The maximum number of tokens that wait for verification was reached. */
     BUSY,
     /** The token's key is unknown, and the issuer's keys could not be fetched. */
     KEYS_AWAY
@@ -148,7 +150,10 @@ public final class HttpStatistics {
     Gauge.builder(name, this, value).description(description).register(registry);
   }
 
-  /** Begins to time requests. Earlier requests, which warm the server up, are not timed. */
+  /**
+   * Begins to measure the durations of requests. Earlier requests only warm the server up, and are
+   * not measured.
+   */
   public void beginTiming() {
     timing = true;
   }
@@ -163,7 +168,7 @@ public final class HttpStatistics {
     return Objects.requireNonNull(shed.get(reason));
   }
 
-  /** Returns the counter of requests that ended because the given part did not arrive in time. */
+  /** Returns the counter of requests that ended because the given part was not received in time. */
   Counter timedOut(Part part) {
     return Objects.requireNonNull(timedOut.get(part));
   }

@@ -18,7 +18,7 @@ final class IncompleteBodies implements SlowHeads.Bodies {
    */
   static final long MAX_BYTES = 64L << 20;
 
-  /** The answer to a request that did not arrive in time. */
+  /** The problem of a request that did not arrive in time. */
   static final Problem TOO_SLOW =
       Problem.of(
           ProblemReason.REQUEST_TOO_SLOW,
@@ -31,9 +31,9 @@ final class IncompleteBodies implements SlowHeads.Bodies {
   private volatile boolean stopping;
 
   /**
-   * Registers a reader that must wait for more bytes.
+   * Registers a reader that must wait for more bytes, and counts the bytes of its buffer.
    *
-   * @return false if its bytes exceed the bound
+   * @return false if the reader's bytes would exceed the bound of all incomplete bodies
    */
   boolean keep(BodyReader reader, int moreBytes) {
     if (bytes.addAndGet(moreBytes) > MAX_BYTES) {
@@ -50,7 +50,7 @@ final class IncompleteBodies implements SlowHeads.Bodies {
     }
   }
 
-  /** Ends the requests that began before the given time with 408. */
+  /** Responds with 408 to the requests that began before the given time. */
   @Override
   public void endThoseBefore(long beginNanos) {
     for (BodyReader reader : readers) {
@@ -60,7 +60,9 @@ final class IncompleteBodies implements SlowHeads.Bodies {
     }
   }
 
-  /** Ends all requests with 503, and also each request that begins to wait later. */
+  /**
+   * Responds with 503 to all waiting requests, and also to each request that begins to wait later.
+   */
   void stop() {
     stopping = true;
     readers.forEach(BodyReader::stop);

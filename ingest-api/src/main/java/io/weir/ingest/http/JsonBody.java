@@ -25,8 +25,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a body that is one JSON object or an array of objects. For any other body, it throws an
- * exception with its own description of the error, instead of the parser's.
+ * Reads a body that is one JSON object or an array of objects. For any other body, throws an
+ * exception. Its message is Weir's description of the error, not the parser's.
  */
 final class JsonBody {
   private static final int MAX_NESTING = 32;
@@ -36,12 +36,11 @@ final class JsonBody {
 
   private static final JsonFactory JSON =
       JsonFactory.builder()
-          // each virtual thread serves one request, so a buffer per thread would never be reused
+          // each virtual thread serves one request; a buffer per thread would never be reused
           .recyclerPool(JsonRecyclerPools.sharedConcurrentDequePool())
           // callers choose the names, and the JVM would keep interned names forever
           .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
-          // the billed client must not depend on which of two members with the same name a reader
-          // uses
+          // if a body has two members "client", different readers could bill different clients
           .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
           .streamReadConstraints(
               StreamReadConstraints.builder().maxNestingDepth(MAX_NESTING).build())
@@ -74,7 +73,7 @@ final class JsonBody {
   }
 
   /**
-   * Reads the members of an object. The caller of this interface reads the start and end of the
+   * Reads the members of an object. {@link JsonBody} itself reads the start and the end of the
    * object.
    */
   interface Members<T> {
@@ -107,8 +106,8 @@ final class JsonBody {
   record Element<T>(@Nullable T value, @Nullable Problem problem) {}
 
   /**
-   * Reads a body that is an array of objects. An invalid element is replaced by its problem. A body
-   * that is not a JSON array of objects is refused completely.
+   * Reads a body that is an array of objects. Returns a problem for each invalid element. If the
+   * body is not a JSON array of objects, the complete body is refused.
    *
    * @param min minimum number of elements, 0 or 1
    * @param max maximum number of elements
@@ -157,7 +156,10 @@ final class JsonBody {
     }
   }
 
-  /** Skips to the end of the current element, from any depth within it. */
+  /**
+   * Skips to the end of the current element of the array, from any nesting depth within the
+   * element.
+   */
   private static void passOver(JsonParser json) throws IOException {
     while (!json.getParsingContext().inArray() || !json.getParsingContext().getParent().inRoot()) {
       if (json.nextToken() == null) {
@@ -214,9 +216,9 @@ final class JsonBody {
   }
 
   /**
-   * Returns whether the bytes are valid UTF-8 (RFC 8259 §8.1) without a NUL, which JSON allows only
-   * in escaped form. The parser does not check this. It accepts UTF-16, and overlong forms in
-   * member names, which another reader could refuse or read differently.
+   * Returns whether the bytes are valid UTF-8 (RFC 8259 §8.1) without a NUL byte; JSON allows NUL
+   * only in escaped form. The parser does not check these rules. It also accepts UTF-16, and
+   * overlong forms in member names. Another reader could refuse such a body or read it differently.
    */
   private static boolean isUtf8(byte[] bytes) {
     boolean ascii = true;
@@ -260,7 +262,7 @@ final class JsonBody {
         : "it is not JSON at line " + at.getLineNr() + ", column " + at.getColumnNr();
   }
 
-  /** Returns a received text as problems show it, truncated if it is long. */
+  /** Returns a received text in the form for the detail of a problem. A long text is truncated. */
   static String shown(String name) {
     if (name.length() <= SHOWN_CHARS) {
       return name;

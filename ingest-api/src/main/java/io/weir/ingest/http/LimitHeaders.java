@@ -34,13 +34,15 @@ public record LimitHeaders(Set<Form> forms, Duration retryJitter) {
 
   /** A set of header fields. */
   public enum Form {
-    /** {@code RateLimit-Policy} and {@code RateLimit}, of all enforced policies. */
+    /** {@code RateLimit-Policy} and {@code RateLimit}, with all enforced policies. */
     DRAFT_11("", false),
-    /** {@code RateLimit-Limit}, {@code -Remaining}, {@code -Reset} as seconds from now on. */
+    /** {@code RateLimit-Limit}, {@code -Remaining}, and {@code -Reset} in seconds from now. */
     DRAFT_06("RateLimit-", false),
-    /** {@code X-RateLimit-Limit}, {@code -Remaining}, {@code -Reset} as seconds since the epoch. */
+    /**
+     * {@code X-RateLimit-Limit}, {@code -Remaining}, and {@code -Reset} in seconds since the epoch.
+     */
     X_EPOCH("X-RateLimit-", true),
-    /** {@code X-RateLimit-Limit}, {@code -Remaining}, {@code -Reset} as seconds from now on. */
+    /** {@code X-RateLimit-Limit}, {@code -Remaining}, and {@code -Reset} in seconds from now. */
     X_DELTA("X-RateLimit-", false);
 
     private final String prefix;
@@ -51,12 +53,15 @@ public record LimitHeaders(Set<Form> forms, Duration retryJitter) {
       this.sinceEpoch = sinceEpoch;
     }
 
-    /** Returns the prefix of the names of a legacy set; empty for the draft's newest fields. */
+    /**
+     * Returns the prefix of the field names in a legacy set; empty for the fields of the newest
+     * draft.
+     */
     String prefix() {
       return prefix;
     }
 
-    /** Returns whether the reset is a point in time, not a duration. */
+    /** Returns whether the reset is a point in time. Otherwise it is a duration. */
     boolean sinceEpoch() {
       return sinceEpoch;
     }

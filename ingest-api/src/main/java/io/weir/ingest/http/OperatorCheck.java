@@ -14,10 +14,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks whether an operator sent a request, rather than a web page in an operator's browser. The
- * {@code Origin} field identifies a page, and the requested host must match it. By DNS rebinding a
- * page can make its own host name resolve to any address, so host names are trusted only if they
- * are known. Stateless and thread-safe.
+ * Distinguishes requests of operators from requests of web pages in an operator's browser. The
+ * {@code Origin} field identifies the page's host, and the requested host must match this field.
+ * With DNS rebinding, a page can make its own host name resolve to any address. This class
+ * therefore trusts only known host names. Stateless and thread-safe.
  */
 final class OperatorCheck {
   private static final List<String> OF_PROXIES =
@@ -46,8 +46,8 @@ final class OperatorCheck {
   }
 
   /**
-   * Returns the reason why a request from this machine may come from a web page; null if it does
-   * not.
+   * Returns the reason why a request from this machine may come from a web page; null if it comes
+   * from no page.
    */
   static @Nullable String whyNotOfThisMachine(@Nullable String origin, @Nullable String host) {
     if (host == null) {
@@ -60,10 +60,10 @@ final class OperatorCheck {
   }
 
   /**
-   * Returns the reason why a request may come from a web page of another host; null if it does not.
-   * Used if requests from any origin are permitted. A proxy admits an operator's browser, and any
-   * web page can make that browser send a POST. Pages of the node's own host, as the browser or a
-   * proxy reports it, are permitted.
+   * Returns the reason why a request may come from a web page of another host; null if it comes
+   * from no such page. Used if any sender is permitted. A proxy admits an operator's browser, and
+   * any web page can make that browser send a POST. Pages of the node's own host are permitted. The
+   * browser or a proxy reports this host.
    *
    * @param names host names of the node, in lower case, in addition to its addresses
    */
@@ -91,7 +91,7 @@ final class OperatorCheck {
         ? null
         : "a web page of "
             + own
-            + " sent the request, and WEIR_ADMIN_HOSTS does not list this host";
+            + " sent the request, but WEIR_ADMIN_HOSTS does not list the host of the page";
   }
 
   private static String ofAPage(String origin) {
@@ -105,7 +105,10 @@ final class OperatorCheck {
             || origin.equalsIgnoreCase("http://" + host));
   }
 
-  /** Returns whether a host is an address, which needs no name lookup, or a known name. */
+  /**
+   * Returns whether a host is a numeric address or a known name. A numeric address needs no DNS
+   * lookup.
+   */
   private static boolean isKnown(String hostAndPort, Set<String> names) {
     Matcher parts = HOST_AND_PORT.matcher(hostAndPort);
     if (!parts.matches()) {

@@ -19,8 +19,8 @@ import java.util.Locale;
 
 /**
  * The routes with which operators read and change policies, settings of clients, and the switch for
- * all policies. The response to a change follows when the change is in force on this node. Other
- * nodes follow within a second. Thread-safe.
+ * all policies. A response to a change is sent when the change is in force on this node. Other
+ * nodes apply the change within a second. Thread-safe.
  */
 final class PolicyRoutes {
   static final String POLICIES = "/v1/policies";
@@ -49,7 +49,7 @@ final class PolicyRoutes {
     config.routes.put(SWITCH, context -> admin.answer(context, this::putSwitch));
   }
 
-  /** Registers the routes that every kind of entry has. */
+  /** Registers the routes that are common to all kinds of entries. */
   private void register(JavalinConfig config, String path, PolicyKey.Kind kind) {
     config.routes.get(
         path,

@@ -19,13 +19,14 @@ import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * Writes problem documents for requests that reach no route. Such a request is not admitted, or the
- * server refuses it because it is malformed or its header is too large. Never blocks.
+ * Writes problem documents for requests that reach no route. Such a request was not admitted, or
+ * the server refused it. The server refuses malformed requests and requests with a too large
+ * header. Never blocks.
  */
 final class ProblemWriter implements Request.Handler {
   /**
-   * The field of every response that prevents HTTP caches from storing it, because a response is
-   * valid for only a moment.
+   * A field of every response. It prevents HTTP caches from storing the response, because a
+   * response is valid only for a moment.
    */
   static final HttpField NOT_STORED = new PreEncodedHttpField(HttpHeader.CACHE_CONTROL, "no-store");
 
@@ -41,7 +42,8 @@ final class ProblemWriter implements Request.Handler {
   }
 
   /**
-   * Responds to a request that the server refused. The server has set the status and the reason.
+   * Responds to a request that the server refused, with the status and the reason that the server
+   * has set.
    */
   @Override
   public boolean handle(Request request, Response response, Callback callback) {
@@ -49,7 +51,7 @@ final class ProblemWriter implements Request.Handler {
     Object reason = request.getAttribute(ErrorHandler.ERROR_MESSAGE);
     if (status == HttpStatus.INTERNAL_SERVER_ERROR_500
         && request.getConnectionMetaData().getConnector().getServer().isStopping()) {
-      // a request that arrived while the node was stopping
+      // the request arrived while the node was stopping
       writeAndClose(response, callback, STOPPING);
       return true;
     }
@@ -103,7 +105,10 @@ final class ProblemWriter implements Request.Handler {
     response.getHeaders().put(NOT_STORED);
   }
 
-  /** Returns a complete HTTP/1.1 response, for a request that the server did not read. */
+  /**
+   * Returns the bytes of a complete HTTP/1.1 response. Used for a request that the server did not
+   * read.
+   */
   static byte[] message(Problem problem) {
     byte[] body = problem.toJson();
     String head =

@@ -5,23 +5,24 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Computes the share of calls to shed from the time that admitted calls wait for a thread. It reads
- * no clock: callers pass the time, in nanoseconds of a monotonic clock. Thread-safe.
+ * Computes the share of calls to shed. The share depends on the time that admitted calls wait for a
+ * thread. This class reads no clock: callers pass the time, in nanoseconds of a monotonic clock.
+ * Thread-safe.
  *
- * <p>An admitted call is {@link #queued}, and {@link #begun} when a thread runs it. The share is
- * computed again in each {@linkplain #INTERVAL_NANOS interval}:
+ * <p>The admission reports each call that is {@link #queued}, and each call that is {@link #begun}
+ * by a thread. The share is computed again in each {@linkplain #INTERVAL_NANOS interval}:
  *
  * <ul>
- *   <li>The <i>delay</i> of an interval is the shortest wait of the calls that began in it. If no
- *       call began, it is the wait of a call that still waits. If there are several queues, the
- *       longest delay applies. The minimum distinguishes a burst, which leaves the queue empty for
- *       a moment, from a standing queue, which is never empty (CoDel [1]).
+ *   <li>The <i>delay</i> of an interval is the shortest wait of the calls that began in it. If
+ *   calls wait but none began, the delay grows by the length of the interval. If there are several
+ *   queues, the longest delay applies. The shortest wait distinguishes two cases (CoDel [1]). After
+ *   a burst, the queue is empty for a moment. A standing queue is never empty.
  *   <li>If the delay exceeds the target in two consecutive intervals, the share grows in proportion
- *       to the excess and to the growth of the delay. The growth of the delay in seconds per second
- *       shows by how much the calls exceed the capacity (a proportional-integral controller, as in
- *       PIE [2]).
- *   <li>If the delay does not exceed the target, the share shrinks by the same rule. If the delay
- *       is below half the target, the share shrinks by at least a twentieth.
+ *   to the excess and to the growth of the delay. The growth of the delay in seconds per second
+ *   shows by how much the calls exceed the capacity. This is a proportional-integral controller
+ *   like that of PIE [2].
+ *   <li>Otherwise the same rule can only reduce the share. If the delay is below half the target,
+ *   the share shrinks by at least a twentieth.
  * </ul>
  *
  * <p>Example: the target is 10 ms, and the delays are 60 ms and then 160 ms. The share grows by 2 ×
@@ -29,26 +30,26 @@ import java.util.Map;
  * 0.95 × 0.23.
  *
  * <p>[1] K. Nichols, V. Jacobson, Controlled Delay Active Queue Management, RFC 8289. [2] R. Pan et
- * al., Proportional Integral Controller Enhanced, RFC 8033. The gains differ from those of PIE,
- * because TCP senders slow down by themselves, and callers of Weir do not.
+ * al., Proportional Integral Controller Enhanced, RFC 8033. The gains differ from those of PIE: TCP
+ * senders slow down by themselves, but callers of Weir do not.
  */
 final class QueueDelayShedder {
   /**
-   * Length of an interval. It covers several round trips of a call, and is a tenth of a wait that a
-   * person notices.
+   * Length of an interval, which is longer than several round trips of a call. A person does not
+   * notice a wait of this length.
    */
   static final long INTERVAL_NANOS = 100_000_000;
 
   /**
-   * Maximum share of calls that are shed. The other calls are always served, so that callers make
-   * progress and this class measures a falling delay.
+   * Maximum share of calls that are shed. Some calls must be served: otherwise callers would make
+   * no progress, and this class could not measure a falling delay.
    */
   static final double MAX_SHARE = 0.95;
 
-  /** Growth of the share per second of growth of the delay. */
+  /** Growth of the share when the delay grows by one second. */
   private static final double GAIN_GROWTH = 2;
 
-  /** Growth of the share in a second, per second by which the delay exceeds the target. */
+  /** Growth of the share in one second while the delay exceeds the target by one second. */
   private static final double GAIN_EXCESS = 2;
 
   private static final double DECAY = 0.95;
@@ -136,7 +137,7 @@ final class QueueDelayShedder {
     }
     set(delayOf(elapsedNanos));
     leastWaitsNanos.clear();
-    // in intervals without calls, the delay was 0
+    // in intervals without calls the delay was 0
     long idle = waiting > 0 ? 0 : Math.min(elapsedNanos / INTERVAL_NANOS - 1, INTERVALS_OF_DECAY);
     for (long i = 0; i < idle; i++) {
       set(0);
@@ -145,7 +146,7 @@ final class QueueDelayShedder {
   }
 
   private long delayOf(long elapsedNanos) {
-    // an empty queue must not hide the delay of another one
+    // an empty queue must not hide the delay of another queue
     long most = 0;
     for (long leastNanos : leastWaitsNanos.values()) {
       most = Math.max(most, leastNanos);

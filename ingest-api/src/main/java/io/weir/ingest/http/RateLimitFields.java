@@ -14,12 +14,13 @@ import org.jspecify.annotations.Nullable;
  * "burst";q=100;w=60} and {@code "burst";r=99;t=1}.
  *
  * <p>For a token bucket, the quota {@code q} is the capacity, and the window {@code w} is the time
- * in which an empty bucket becomes full. Both are rounded up, so that {@code r} never exceeds
- * {@code q}. {@code t} is the time until the bucket gains one token, 0 if it is full. For a quota
- * or a fixed window, {@code w} is the length of the current period and {@code t} the time until its
- * end. For a sliding window or log, {@code w} is its length and {@code t} the time until no earlier
- * call counts. If there is a {@code Retry-After}, no {@code t} exceeds it, so that a client may
- * wait for either. A policy that denies every call has no {@code t}.
+ * in which an empty bucket becomes full. Both are rounded up; the remaining tokens {@code r}
+ * therefore never exceed {@code q}. {@code t} is the time until the bucket gains one token, 0 for a
+ * full bucket. For a quota or a fixed window, {@code w} is the length of the current period, and
+ * {@code t} is the time until the end of the period. For a sliding window or log, {@code w} is the
+ * length of the window, and {@code t} is the time until no earlier call counts. {@code t} never
+ * exceeds the {@code Retry-After} of the response: a client can use either value. A policy that
+ * denies every call has no {@code t}.
  */
 final class RateLimitFields {
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -66,8 +67,8 @@ final class RateLimitFields {
   }
 
   /**
-   * Returns the seconds until a retry, rounded up and at least 1, so that the retry is not too
-   * early.
+   * Returns the seconds until a retry, at least 1. The value is rounded up; otherwise the retry
+   * would be too early.
    */
   static long retryAfterSeconds(long retryAfterMicros) {
     return Math.max(1, ceilSeconds(retryAfterMicros));
@@ -82,7 +83,7 @@ final class RateLimitFields {
             .moreMicros(limit.remainingTokens(), limit.reply().resetMicros()));
   }
 
-  /** Returns an integer, or the maximum of a structured field if it is smaller. */
+  /** Returns the value, but at most the largest integer of a structured field. */
   static long integer(long value) {
     return Math.min(value, MAX_INTEGER);
   }
@@ -96,8 +97,8 @@ final class RateLimitFields {
   }
 
   /**
-   * Appends a list member as a string. A string may contain only printable ASCII, so other
-   * characters are percent-encoded.
+   * Appends a list member as a string. Strings of structured fields contain only printable ASCII;
+   * other characters are percent-encoded.
    */
   private static void item(StringBuilder field, String name) {
     if (field.length() > 0) {

@@ -15,7 +15,7 @@ final class RequestBody {
 
   private RequestBody() {}
 
-  /** Returns the complete body; empty if the request has none. */
+  /** Returns the complete body; empty if the request has no body. */
   static byte[] of(Context context) {
     if (context.req().getAttribute(AdmissionHandler.BODY) instanceof byte[] body) {
       return body;

@@ -4,8 +4,8 @@ package io.weir.ingest.http;
 /** The treatment of a request whose body has an unknown member. */
 public enum UnknownMembers {
   /**
-   * The request is refused. Otherwise a request with a misspelt {@code endpoint} would bypass every
-   * limit on endpoints.
+   * The request is refused. If Weir ignored a misspelt member such as {@code endpont}, the request
+   * would bypass every limit on endpoints.
    */
   REFUSE,
   /** The member is ignored. */

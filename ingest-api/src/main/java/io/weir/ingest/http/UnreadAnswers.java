@@ -8,11 +8,10 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The complete responses that cannot be written yet, because the caller does not read this or an
- * earlier response on the connection. Such a response occupies only memory. If the total size
- * exceeds a bound, Weir closes the connection with the oldest read progress. So callers that do not
- * read displace each other, and callers that read, even slowly, receive their responses.
- * Thread-safe.
+ * The complete responses that Weir cannot write yet, because callers do not read from their
+ * connections. Such a response occupies memory, but no thread. If the total size exceeds a bound,
+ * Weir closes the connection with the oldest read progress. Callers that do not read therefore
+ * displace each other. Callers that read slowly still receive their responses. Thread-safe.
  */
 final class UnreadAnswers {
   private final Counter closed;
@@ -23,7 +22,7 @@ final class UnreadAnswers {
 
   private long bytes;
 
-  /** A response that is not written yet. Compared by identity. */
+  /** A response that is not written yet. Responses are compared by identity. */
   interface Answer {
     /** Returns the length of the response. */
     long bytes();
@@ -90,7 +89,7 @@ final class UnreadAnswers {
     return begun.size();
   }
 
-  /** Removes a response that was written, or cannot be written. */
+  /** Removes a response that the server has written or cannot write. */
   synchronized void end(Answer answer) {
     if (begun.remove(answer)) {
       bytes -= answer.bytes();

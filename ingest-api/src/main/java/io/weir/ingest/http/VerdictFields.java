@@ -17,9 +17,10 @@ import org.eclipse.jetty.http.HttpHeader;
  * Writes the header fields of a verdict: the remaining limits, the retry time, and the position of
  * the call's record. Thread-safe.
  *
- * <p>A legacy set reports only the policy in the call's record. This is the denying policy with the
- * longest wait, or else the policy nearest to its limit. The reset is the time until the limit
- * gains a token, or after a denial the time of {@code Retry-After}, rounded up.
+ * <p>A legacy set reports only the policy that the call's record names. For a denied call, this is
+ * the denying policy with the longest wait; otherwise it is the policy nearest to its limit. The
+ * reset of an allowed call is the time until the limit gains a token, rounded up. The reset of a
+ * denied call is the time of {@code Retry-After}.
  */
 final class VerdictFields {
   private static final String POSITION = "Usage-Position";
@@ -37,7 +38,8 @@ final class VerdictFields {
   /**
    * Creates a writer.
    *
-   * @param random returns the random delay to add, 0 to its argument, in microseconds
+   * @param random returns the random delay to add in microseconds, from 0 to the function's
+   *     argument
    */
   VerdictFields(LimitHeaders headers, LongUnaryOperator random) {
     this.headers = headers;
@@ -78,7 +80,7 @@ final class VerdictFields {
   }
 
   /**
-   * Returns the seconds until a retry, including the random delay; at least the wait of the denial.
+   * Returns the seconds until a retry: the wait of the denial plus the random delay.
    */
   private long retryAfterSeconds(CheckOutcome.Denial denial) {
     long jitter = jitterMicros == 0 ? 0 : random.applyAsLong(jitterMicros);
@@ -87,7 +89,7 @@ final class VerdictFields {
   }
 
   private void putLimits(HttpFields.Mutable fields, CheckOutcome.Decided decided, long retryAfter) {
-    // an empty list is not a valid field (RFC 9651 §3.1), and the fields omit shadow policies
+    // the fields omit shadow policies, and an empty list is not a valid field (RFC 9651 §3.1)
     if (decided.limits().stream().noneMatch(LimitStatus::enforced)) {
       return;
     }

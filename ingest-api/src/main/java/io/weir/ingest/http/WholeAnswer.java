@@ -11,12 +11,12 @@ import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * The response of a servlet, buffered until it is complete and then written without blocking a
- * thread. Without the buffer, a caller that does not read would block the servlet's thread.
- * Responses of the servlet have some KiB. Used by one thread at a time.
+ * The response of a servlet. It is buffered until it is complete, and then written without blocking
+ * a thread. Without the buffer, a caller that does not read would block the servlet's thread. The
+ * servlet's responses have a size of some KiB. Used by one thread at a time.
  *
- * <p>Also the callback of the servlet. It completes the request's own callback when the servlet has
- * ended and the response is written.
+ * <p>This object is also the callback of the servlet. It completes the request's own callback when
+ * the servlet has ended and the response is written.
  */
 final class WholeAnswer extends Response.Wrapper implements Callback {
   private final Callback ending;
@@ -24,8 +24,7 @@ final class WholeAnswer extends Response.Wrapper implements Callback {
   private ByteArrayOutputStream kept = new ByteArrayOutputStream();
 
   /**
-   * Number of events that must still complete: the end of the servlet, and the end of the write
-   * once it has begun.
+   * Number of operations that have not ended: the servlet, and the write after its begin.
    */
   private final AtomicInteger awaited = new AtomicInteger(1);
 
@@ -33,8 +32,8 @@ final class WholeAnswer extends Response.Wrapper implements Callback {
    * Creates an empty response.
    *
    * @param ending the request's own callback
-   * @param complete receives the length of the response after the server has received the response,
-   *     or even written it
+   * @param complete receives the length of the response. At this time the server has received the
+   *     response, and may already have written it
    */
   WholeAnswer(Request request, Response response, Callback ending, LongConsumer complete) {
     super(request, response);
@@ -54,7 +53,7 @@ final class WholeAnswer extends Response.Wrapper implements Callback {
       byte[] whole = kept.toByteArray();
       kept =
           new ByteArrayOutputStream(
-              0); // only the copy in the local variable is kept until it is written
+              0); // until the write ends, memory holds only the copy in the local variable
       super.write(true, ByteBuffer.wrap(whole), Callback.from(this::ended, ending::failed));
       complete.accept(whole.length);
     }

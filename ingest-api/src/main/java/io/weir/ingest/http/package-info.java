@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The check API over HTTP: routes, parsing, response headers, problem documents. Only this package
- * of the module depends on Javalin.
+ * The check API over HTTP: routes, parsing, response headers, problem documents. No other package
+ * of this module depends on Javalin.
  */
 @NullMarked
 package io.weir.ingest.http;
