@@ -45,8 +45,8 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Measures each algorithm with one policy and with three, with 10,000 clients and 1,024 calls in
  * progress. Prints decisions per second, Redis' CPU per decision, and its memory per client. Also
- * measures bucket4j, and npm's rate-limiter-flexible if Node is installed. Rounds alternate, so
- * that all measurements have the same conditions.
+ * measures bucket4j, and npm's rate-limiter-flexible if Node is installed. Rounds of different
+ * limiters alternate, so that all limiters have the same conditions.
  */
 final class AlgorithmBenchmark {
   private static final int ROUNDS = 3;
@@ -91,7 +91,7 @@ final class AlgorithmBenchmark {
         contenders.add(slots(cache));
         contenders.add(bucket4j(rivals));
         out.printf(
-            "%d clients, %d calls under way, rounds of %d s%n",
+            "%d clients, %d calls in progress, rounds of %d s%n",
             Contender.KEYS, Contender.IN_FLIGHT, Contender.LENGTH.toSeconds());
         for (int round = 1; round <= ROUNDS; round++) {
           out.printf("round %d%n", round);
@@ -136,7 +136,7 @@ final class AlgorithmBenchmark {
         CacheFailureMode.OPEN);
   }
 
-  /** Creates a contender whose calls take and release a slot, in two calls of Redis. */
+  /** Creates a contender that takes and releases a slot for each call, with two Redis calls. */
   private static Contender slots(RedisDecisionCache cache) {
     ConcurrencyLimit limit = new ConcurrencyLimit(ConcurrencyLimit.MAX_SLOTS, 60_000_000);
     PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, List.of(policy("p", limit))));

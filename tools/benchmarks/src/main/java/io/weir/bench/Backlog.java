@@ -20,8 +20,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes batches of one node, in windows that have ended, so that the last heartbeat closes all
- * windows.
+ * Writes batches of one node. All calls are in windows that have ended, so the last heartbeat
+ * closes all windows.
  */
 final class Backlog {
   static final int LINES_A_BATCH = 500;
@@ -43,8 +43,9 @@ final class Backlog {
   /**
    * Creates an empty backlog.
    *
-   * @param windows number of windows over which each {@link #write} spreads its calls
-   * @param callersIdEvery number of calls per call with an id of its caller; 0 for no such calls
+   * @param windows number of windows among which {@link #write} distributes its calls
+   * @param callersIdEvery with {@code n}, every n-th call has an id of its caller; with 0, no call
+   *     has one
    */
   Backlog(String bootstrapServers, int windows, int callersIdEvery) {
     this.bootstrapServers = bootstrapServers;

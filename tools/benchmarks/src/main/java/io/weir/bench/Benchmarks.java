@@ -13,8 +13,8 @@ import java.util.stream.Stream;
 /**
  * Runs benchmarks by name: {@code cache}, {@code algorithms}, {@code cluster}, {@code check},
  * {@code interfaces}, {@code meter}, {@code heal}, {@code overload}, {@code open-overload}, {@code
- * verify}, {@code replay}, {@code watermark}. Without a name, it runs all. With {@code flame
- * RECORDING SVG}, it draws a recording.
+ * verify}, {@code replay}, {@code watermark}. Without arguments, all benchmarks run. The arguments
+ * {@code flame RECORDING SVG} draw a flame graph of a recording.
  */
 public final class Benchmarks {
   private static final Duration WARM_UP = Duration.ofSeconds(8);

@@ -36,7 +36,8 @@ final class CacheBenchmark {
   private static final int CALLERS = 64;
 
   /**
-   * Number of calls in progress, equal to redis-benchmark with 64 connections and a pipeline of 16.
+   * Number of calls in progress, the same as in redis-benchmark with 64 connections and a pipeline
+   * of 16.
    */
   private static final int IN_FLIGHT = 1_024;
 
@@ -70,13 +71,13 @@ final class CacheBenchmark {
         out.println(bucket4j);
         out.printf("weir / bucket4j: %.1f%n", weir.callsPerSecond() / bucket4j.callsPerSecond());
       }
-      out.printf("%n%d calls under way, %d keys%n", IN_FLIGHT, KEYS);
+      out.printf("%n%d calls in progress, %d keys%n", IN_FLIGHT, KEYS);
       Callers.Result pipelined = weirPipelined(redis);
       out.println(pipelined);
       Callers.Result rival = bucket4jPipelined(redis);
       out.println(rival);
       out.printf("weir / bucket4j: %.1f%n", pipelined.callsPerSecond() / rival.callsPerSecond());
-      out.printf("%n%d callers, 3 layers: %d clients, 10 endpoints, all%n", CALLERS, KEYS);
+      out.printf("%n%d callers, 3 buckets each: %d clients, 10 endpoints, all%n", CALLERS, KEYS);
       Callers.Result layers = weir(redis, layers());
       out.println(layers);
       Callers.Result ofRival = bucket4jLayers(redis);
@@ -153,7 +154,7 @@ final class CacheBenchmark {
     return List.of("client-" + client, "endpoint-" + client % 10, "all");
   }
 
-  /** A measured run of the cache, which counts the calls that the cache did not decide. */
+  /** A measured run of the cache. The run counts the calls that the cache did not decide. */
   private interface PortRun {
     Callers.Result over(RedisDecisionCache cache, LongAdder undecided) throws InterruptedException;
   }
@@ -249,8 +250,8 @@ final class CacheBenchmark {
   }
 
   /**
-   * Measures the maximum of Redis with redis-benchmark, by a script with the minimum that a bucket
-   * needs.
+   * Measures with redis-benchmark how often Redis runs a minimal script per second. The script has
+   * only the commands that every bucket needs.
    */
   private void bareScript(RedisServer redis) throws IOException, InterruptedException {
     Path script = Files.createTempFile("weir-bare", ".lua");

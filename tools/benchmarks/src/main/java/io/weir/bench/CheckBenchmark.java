@@ -18,16 +18,16 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /**
- * Measures {@code POST /v1/check}, with a decision by Redis and a journaled record, and an empty
- * Javalin route, both with wrk on this machine. Each server is a separate process. The rounds
- * alternate. Each rate has the processor time per call of each process, which varies less than the
- * rate on a busy machine.
+ * Measures {@code POST /v1/check} and an empty Javalin route with wrk on this machine. Redis
+ * decides each check, and the node journals its record. Each server is a separate process. Rounds
+ * of the two servers alternate. The benchmark also prints the processor time per call of each
+ * process, because this time varies less than the rate on a busy machine.
  */
 final class CheckBenchmark {
   private static final int CLIENTS = 10_000;
   private static final int BATCH = 100;
 
-  /** Number of clients that are over their limits. */
+  /** Number of clients that have no tokens left. */
   private static final int SPENT_CLIENTS = 100;
 
   /** Number of clients with leases. */

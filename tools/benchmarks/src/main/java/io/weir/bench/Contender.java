@@ -10,11 +10,12 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntFunction;
 
 /**
- * An implementation of decisions, which is measured in rounds that alternate with others.
+ * A rate limiter to measure, in rounds that alternate with the rounds of other limiters.
  *
  * @param name name in the output
  * @param keys pattern of the keys in Redis
- * @param take takes one token of the client with a number, and returns whether the call is allowed
+ * @param take function that takes one token of the client with the given number, and returns
+ *     whether the call is allowed
  */
 record Contender(String name, String keys, IntFunction<CompletionStage<Boolean>> take) {
   static final int IN_FLIGHT = 1_024;
@@ -23,9 +24,9 @@ record Contender(String name, String keys, IntFunction<CompletionStage<Boolean>>
   static final Duration LENGTH = Duration.ofSeconds(4);
 
   /**
-   * Measures a round with empty servers, and prints a line.
+   * Deletes all data of the servers, measures one round, and prints the result as one line.
    *
-   * @param servers all servers that decide
+   * @param servers all Redis servers that decide calls
    * @throws IllegalStateException if a call was refused or not decided
    */
   void measure(List<RedisCommands<String, byte[]>> servers, PrintStream out)

@@ -9,7 +9,7 @@ import java.net.http.HttpResponse;
 import java.util.List;
 
 /**
- * Fails a benchmark if a node decided a call without the cache, because its figures are then
+ * Fails a benchmark if a node decided a call without the cache, because the results are then
  * invalid.
  */
 final class DecidedByCache {
@@ -18,7 +18,7 @@ final class DecidedByCache {
   private DecidedByCache() {}
 
   /**
-   * Reads a node's metrics.
+   * Reads a node's metrics, and requires that the cache decided all calls.
    *
    * @throws IllegalStateException if a call was decided without the cache
    */

@@ -15,8 +15,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A relay to a port of this machine that delays every byte by half of a round trip in each
- * direction, without a limit on the bandwidth.
+ * A relay to a port of this machine. The relay delays each byte by half a round trip, in both
+ * directions, and does not limit the bandwidth.
  */
 final class DelayedRoute implements AutoCloseable {
   private static final int BUFFER_BYTES = 64 * 1024;

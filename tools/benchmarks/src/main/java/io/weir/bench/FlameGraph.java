@@ -17,9 +17,10 @@ import jdk.jfr.consumer.RecordingFile;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Draws a flame graph of a Java Flight Recorder recording as an SVG. A box is a method. Its width
- * is its share of the samples, and it is above the box of its caller. The boxes at the bottom are
- * threads, by name. Waiting threads and boxes with a small share are omitted.
+ * Draws a flame graph of a Java Flight Recorder recording as an SVG. A box represents a method, and
+ * is above the box of the calling method. The width of a box is the method's share of the samples.
+ * The boxes at the bottom are threads, by name. The graph omits waiting threads, and boxes with
+ * less than 0.6 % of the samples.
  *
  * @see <a href="https://doi.org/10.1145/2909476">Gregg, The Flame Graph, CACM 59 (2016)</a>
  */

@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 
-/** npm's rate-limiter-flexible with the same redis-server, in a process of Node. */
+/** The npm package rate-limiter-flexible in a Node.js process, with the same redis-server. */
 final class FlexibleLimiter {
   private static final String SCRIPT = "rate-limiter-flexible.cjs";
   private static final List<String> PACKAGES =
@@ -46,7 +46,7 @@ final class FlexibleLimiter {
   }
 
   /**
-   * Installs the npm packages into a folder that does not exist yet.
+   * Installs the npm packages into a new folder.
    *
    * @throws IOException if npm is not on PATH or fails
    */

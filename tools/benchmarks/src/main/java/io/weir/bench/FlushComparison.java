@@ -16,8 +16,8 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Measures FLUSHALL under load: the number of tokens that a limiter admits beyond a limiter without
- * loss. Weir and bucket4j get the same load.
+ * Measures how many tokens too many a limiter admits after a FLUSHALL under load. The reference is
+ * a limiter that loses no data. Weir and bucket4j get the same load.
  */
 final class FlushComparison {
   private static final int CLIENTS = 1_000;
@@ -96,7 +96,7 @@ final class FlushComparison {
       connection.sync().flushall();
       TimeUnit.NANOSECONDS.sleep(AFTER.toNanos());
       out.printf(
-          "%-14s given away %,6d tokens at most, %,6d after %d s   (before: %,d; calls %,d,"
+          "%-14s admitted at most %,6d tokens too many, %,6d after %d s   (before: %,d; calls %,d,"
               + " not answered %d)%n",
           name,
           ideal.peakTokens() - before,

@@ -66,7 +66,7 @@ final class ForeignServer implements AutoCloseable {
     return awaitPort(start(folder, "/usr/sbin/nginx", "-c", configuration.toString()), port);
   }
 
-  /** Starts HAProxy with one thread, which counts the requests of each client in a table. */
+  /** Starts HAProxy with one thread. HAProxy counts the requests of each client in a table. */
   static ForeignServer haproxy(Path folder) throws IOException, InterruptedException {
     Files.createDirectories(folder);
     int port = Ports.free();
@@ -92,7 +92,7 @@ final class ForeignServer implements AutoCloseable {
     return awaitPort(start(folder, "/usr/sbin/haproxy", "-f", configuration.toString()), port);
   }
 
-  /** Starts npm's rate-limiter-flexible behind the HTTP server of Node. */
+  /** Starts the npm package rate-limiter-flexible behind the HTTP server of Node.js. */
   static ForeignServer flexible(Path folder, int redisPort)
       throws IOException, InterruptedException {
     FlexibleLimiter.install(folder);

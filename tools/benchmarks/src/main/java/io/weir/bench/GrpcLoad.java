@@ -16,8 +16,8 @@ import org.HdrHistogram.Histogram;
 import org.HdrHistogram.Recorder;
 
 /**
- * Loads Envoy's rate limit service over one HTTP/2 connection, like Envoy, with a constant number
- * of calls in progress.
+ * Sends calls to Envoy's rate limit service, with a constant number of calls in progress. All calls
+ * use one HTTP/2 connection, as Envoy's calls do.
  */
 final class GrpcLoad {
   private static final int CLIENTS = 10_000;
@@ -35,11 +35,11 @@ final class GrpcLoad {
    * The result of a measurement.
    *
    * @param latencies latencies in nanoseconds
-   * @param failed number of calls with an error or over their limit
+   * @param failed number of calls that ended in an error or exceeded their limit
    */
   record Figures(long calls, double seconds, Histogram latencies, long failed) {}
 
-  /** Loads the service for the given time. */
+  /** Sends calls to the service for the given time. */
   Figures run(Duration length) throws InterruptedException {
     ManagedChannel channel =
         NettyChannelBuilder.forAddress("127.0.0.1", port).usePlaintext().directExecutor().build();

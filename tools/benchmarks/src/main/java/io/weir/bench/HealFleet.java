@@ -11,7 +11,9 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A broker, Redis, an aggregator and two ingest nodes. All except Redis run in this JVM. */
+/**
+ * A broker, Redis, an aggregator and two ingest nodes. All servers except Redis run in this JVM.
+ */
 final class HealFleet implements AutoCloseable {
   private static final int NODES = 2;
   private static final int PARTITIONS = 4;

@@ -20,9 +20,10 @@ import java.util.concurrent.locks.LockSupport;
 import org.HdrHistogram.Histogram;
 
 /**
- * Measures how long a bucket stays wrong. It deletes single buckets one after another while clients
- * continue to call. The delay is by Redis' clock, from the first decision of the new epoch until
- * the bucket has the version of a correction.
+ * Measures how long a bucket stays wrong after its state was deleted. The benchmark deletes one
+ * bucket after another while clients continue to call. The delay begins with the first decision of
+ * the new epoch, and ends when the bucket has the version of a correction. Redis' clock measures
+ * the delay.
  */
 final class HealingDelay {
   private static final int CLIENTS = 50;

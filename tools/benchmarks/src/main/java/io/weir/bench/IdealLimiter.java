@@ -4,8 +4,8 @@ package io.weir.bench;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Token buckets without loss, queried at the same times as a real limiter. Tokens that the real
- * limiter admits beyond them are given away. Thread-safe.
+ * Token buckets that lose no data, queried at the same times as a real limiter. The surplus is the
+ * number of tokens that the real limiter admits and these buckets deny. Thread-safe.
  */
 final class IdealLimiter {
   private final double capacityTokens;
@@ -29,7 +29,7 @@ final class IdealLimiter {
     }
   }
 
-  /** Compares a decision with the decision of the ideal limiter. */
+  /** Compares a decision of the real limiter with the decision of the ideal limiter. */
   void compare(int client, long cost, boolean admitted) {
     boolean ideal = take(client, (double) cost);
     if (ideal != admitted) {
@@ -53,19 +53,19 @@ final class IdealLimiter {
   }
 
   /**
-   * Returns the tokens admitted so far, minus the tokens that the ideal limiter admits, for all
-   * clients.
+   * Returns the tokens that the real limiter has admitted to all clients, minus the tokens that the
+   * ideal limiter has admitted.
    */
   long surplusTokens() {
     return surplusTokens.get();
   }
 
-  /** Returns the greatest surplus since the mark was set. */
+  /** Returns the greatest surplus since {@link #markPeak}. */
   long peakTokens() {
     return peakTokens.get();
   }
 
-  /** Sets the mark from which the greatest surplus is measured. */
+  /** Resets the greatest surplus to the current surplus. */
   void markPeak() {
     peakTokens.set(surplusTokens.get());
   }

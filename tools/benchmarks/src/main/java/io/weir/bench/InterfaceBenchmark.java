@@ -20,10 +20,10 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /**
- * Measures each interface of Weir, and other limiters: nginx' {@code limit_req}, a stick table of
- * HAProxy (both in the memory of one process), and rate-limiter-flexible with the same kind of
- * Redis. Rounds alternate, and each server is a separate process. For each rate, it also prints the
- * CPU time that each process uses per call.
+ * Measures each interface of Weir and three other limiters. nginx' {@code limit_req} and a stick
+ * table of HAProxy count in the memory of one process. rate-limiter-flexible counts in a Redis with
+ * the same settings. Rounds of different limiters alternate, and each server is a separate process.
+ * For each rate, the benchmark also prints the CPU time that each process uses per call.
  */
 final class InterfaceBenchmark {
   private static final Duration WARM_UP = Duration.ofSeconds(6);

@@ -34,8 +34,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Measures decisions per second of the gate for a few hot clients with leases, including the match
- * of policies and the creation of the record. Calls are not recorded.
+ * Measures how many calls per second {@code CheckGate} decides for a few busy clients with leases
+ * of tokens. The time includes the match of policies and the creation of the record. The record is
+ * not written.
  */
 final class LeasedDecisions {
   private static final int CALLERS = 2;
@@ -46,7 +47,7 @@ final class LeasedDecisions {
 
   private LeasedDecisions() {}
 
-  /** A log that records no call. */
+  /** A call log that discards every record. */
   private static final class NoLog implements CallLog, Ticket {
     private static final Recorded DROPPED = new Recorded.Dropped();
 

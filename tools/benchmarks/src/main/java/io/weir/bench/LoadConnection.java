@@ -11,8 +11,8 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 
 /**
- * One connection of a load, with one check at a time. It reads only the status and the length of a
- * response. Not thread-safe.
+ * One connection of a load generator, with one check at a time. The connection reads only the
+ * status and the length of a response. Not thread-safe.
  */
 final class LoadConnection {
   /** The response is not complete yet. */

@@ -4,10 +4,10 @@ package io.weir.bench;
 import org.HdrHistogram.Histogram;
 
 /**
- * The results of a load: responses by status, their latencies, and the number of responses in time.
+ * The results of a load: responses by status, their latencies, and the number of timely responses.
  */
 final class LoadFigures {
-  /** Maximum latency of a response in time. */
+  /** Maximum latency of a timely response. */
   private static final long GOOD_NANOS = 100_000_000;
 
   private static final long HIGHEST_MICROS = 120_000_000;
@@ -38,7 +38,10 @@ final class LoadFigures {
     }
   }
 
-  /** Records a call without a response. It counts in the latencies, but not as served. */
+  /**
+   * Records a call without a response. The latencies include the call, but it does not count as
+   * served.
+   */
   void unanswered(long nanos) {
     others++;
     servedMicros.recordValue(Math.min(nanos / 1_000, HIGHEST_MICROS));

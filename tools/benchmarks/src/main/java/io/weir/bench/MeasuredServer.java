@@ -17,8 +17,8 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A server in a separate process, so that its processor time can be measured. It ends with the
- * process that started it.
+ * A server in a separate process, so that its processor time can be measured. The server ends with
+ * the process that started it.
  */
 final class MeasuredServer implements AutoCloseable {
   /**

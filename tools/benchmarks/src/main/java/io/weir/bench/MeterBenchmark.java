@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Measures calls per second through meter-core on one thread with exactly-once processing. It reads
- * a backlog from a real broker, until the ledger contains every call.
+ * Measures how many calls per second one thread of meter-core counts with exactly-once processing.
+ * The thread reads a backlog from a real broker, until the ledger contains every call.
  */
 final class MeterBenchmark {
   private static final int WINDOWS = 5;

@@ -18,7 +18,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * A load generator with an open loop: a Poisson process with a fixed rate schedules the calls,
- * whatever happens to earlier calls. The latency of a call counts from its scheduled time, which
+ * whatever happens to earlier calls. The latency of a call begins at its scheduled time. This
  * avoids coordinated omission. With rate 0, each connection sends the next call after the response
  * (closed loop).
  *
@@ -35,7 +35,7 @@ final class OpenLoop {
   /** Factor by which calls are rarer during the warm-up. */
   private static final double WARM_UP_GAPS = 4;
 
-  /** Minimum time until the next call for which the selector may wait. */
+  /** Minimum time until the next scheduled call if the selector waits. */
   private static final long LONG_NANOS = 2_000_000;
 
   /** Maximum time between two checks for responses. */
@@ -148,7 +148,10 @@ final class OpenLoop {
     }
   }
 
-  /** Waits until the next event. It does not spin, because this would take a core from the node. */
+  /**
+   * Waits until the next event. This method does not spin, because a spinning thread would take a
+   * core from the node.
+   */
   private void await(long now) throws IOException {
     long leftNanos = (long) nextNanos - now;
     if (closed || leftNanos >= LONG_NANOS || !due.isEmpty()) {
@@ -173,7 +176,9 @@ final class OpenLoop {
     }
   }
 
-  /** Returns a usable connection, because the node closes idle connections. */
+  /**
+   * Returns the connection if it is open, otherwise a new one. The node closes idle connections.
+   */
   private LoadConnection usable(LoadConnection connection) throws IOException {
     if (connection.isOpen()) {
       return connection;

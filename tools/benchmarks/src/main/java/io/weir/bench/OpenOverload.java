@@ -16,8 +16,9 @@ import java.util.regex.Pattern;
 
 /**
  * Measures {@code POST /v1/check} with an open loop, at rates below and above the rate of a closed
- * loop. It compares the default bound on calls in progress, a tenth of it, the adaptive bound, and
- * shedding by queue delay. The load is a separate process, see {@link OpenLoop}.
+ * loop. The benchmark compares the default bound on calls in progress, a tenth of this bound, the
+ * adaptive bound, and shedding by queue delay. The load generator is a separate process, see {@link
+ * OpenLoop}.
  */
 final class OpenOverload {
   private static final List<Double> LOADS = List.of(0.5, 0.7, 1.0, 1.5);
@@ -55,7 +56,10 @@ final class OpenOverload {
     }
   }
 
-  /** Measures one configuration. Returns the capacity, which the first configuration determines. */
+  /**
+   * Measures one configuration. Returns the capacity, which is the rate of the closed loop with the
+   * first configuration.
+   */
   private double measure(
       Ground ground, String name, Map.Entry<String, Map<String, String>> way, double known)
       throws IOException, InterruptedException {

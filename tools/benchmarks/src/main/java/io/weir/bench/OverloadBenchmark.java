@@ -22,9 +22,9 @@ import org.HdrHistogram.Histogram;
 
 /**
  * Measures {@code POST /v1/check} under overload: wrk's connections send the next call immediately
- * after each response. At the same time a bystander with its own connections calls at a constant
- * rate, and its latencies are measured. The run compares no admission with admission, including
- * queue delay.
+ * after each response. At the same time, another client with its own connections calls at a
+ * constant rate, and the benchmark measures the latencies of this client. The benchmark compares a
+ * node that sheds no calls with a node that sheds calls by queue delay.
  */
 final class OverloadBenchmark {
   private static final int PARTITIONS = 4;

@@ -28,7 +28,7 @@ final class PacedCalls implements AutoCloseable {
   /**
    * Starts calling.
    *
-   * @param call sends the n-th call
+   * @param call function that sends the n-th call
    */
   static PacedCalls start(double callsPerSecond, LongConsumer call) {
     PacedCalls calls = new PacedCalls(callsPerSecond, call);

@@ -11,8 +11,8 @@ import org.HdrHistogram.Recorder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A caller without waiting threads, like {@code redis-benchmark -P}. It has a constant number of
- * calls in progress, and starts the next call on the thread on which a call ends.
+ * A caller without waiting threads, like {@code redis-benchmark -P}. A constant number of calls is
+ * in progress. The thread that completes a call starts the next call.
  */
 final class PipelinedCaller {
   private static final long HIGHEST_NANOS = 60_000_000_000L;
@@ -39,10 +39,10 @@ final class PipelinedCaller {
   }
 
   /**
-   * Calls first for a warm-up, and then for the measurement.
+   * Sends calls for a warm-up, and then for the measurement.
    *
    * @param inFlight number of calls in progress at any time
-   * @param call starts a call with a key
+   * @param call function that starts a call with the given key
    * @throws IllegalStateException if a call failed
    */
   static Callers.Result run(

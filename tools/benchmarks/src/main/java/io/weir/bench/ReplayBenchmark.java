@@ -90,8 +90,8 @@ final class ReplayBenchmark {
   }
 
   /**
-   * Returns a call. There is one call per millisecond, and one per client and second, so that its
-   * bucket is always full.
+   * Returns a call. All clients together make one call per millisecond. Each client makes one call
+   * per second, so its bucket is always full.
    */
   private static CallEvent call(long from, long number) {
     String client = "client-" + number % CLIENTS;

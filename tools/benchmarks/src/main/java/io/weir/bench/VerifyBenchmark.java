@@ -15,8 +15,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * Measures calls per second and memory of {@code weir verify} in a separate process with a small
- * heap, with calls that a real aggregator has counted.
+ * Measures the speed and the memory use of {@code weir verify} in a separate process with a small
+ * heap. A real aggregator has counted the calls.
  */
 final class VerifyBenchmark {
   private static final String HEAP = "512m";
@@ -76,7 +76,7 @@ final class VerifyBenchmark {
     }
     double seconds = (System.nanoTime() - begun) / 1e9;
     out.printf(
-        "weir verify, -Xmx%s, %,d calls of %,d clients in %d windows, one id in %d its caller's:"
+        "weir verify, -Xmx%s, %,d calls of %,d clients in %d windows, 1 id in %d of the caller:"
             + " exit %d, %.1f s, %,.0f calls/s, peak RSS %,d MB, on disk %,d MB%n",
         HEAP,
         calls,

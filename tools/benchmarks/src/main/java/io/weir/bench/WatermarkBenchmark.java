@@ -42,19 +42,19 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * Measures the lag of a node's low watermark while one partition receives as many calls as the node
- * can record. Callers write in a closed loop, and the journal is small, so that the number of calls
- * that wait for Kafka is bounded. It uses several round trip times to Kafka, with one and with
- * twelve policies per call.
+ * can record. Callers write in a closed loop. The journal is small, and therefore few calls wait
+ * for Kafka. The benchmark measures several round trip times to Kafka, with one and with twelve
+ * policies per call.
  */
 final class WatermarkBenchmark {
   private static final List<Integer> ROUND_TRIPS_MILLIS = List.of(0, 20, 100);
   private static final List<Integer> POLICIES = List.of(1, 12);
   private static final int CALLERS = 8;
 
-  /** Number of calls that are written together, like a batch of checks. */
+  /** Number of calls that a caller writes together, like a batch of checks. */
   private static final int CALLS_AT_ONCE = 50;
 
-  /** Size of the journal, about 0.2 s of calls of one partition. */
+  /** Maximum size of the journal: about 0.2 s of the calls of one partition. */
   private static final long JOURNAL_BYTES = 16L << 20;
 
   private static final Duration POLL = Duration.ofMillis(20);
@@ -70,7 +70,7 @@ final class WatermarkBenchmark {
   }
 
   void run(Path folder) throws Exception {
-    out.println("watermark's lag behind the clock, one partition, as many calls as it takes");
+    out.println("lag of the low watermark behind the clock, one partition, closed loop");
     for (int policies : POLICIES) {
       for (int roundTripMillis : ROUND_TRIPS_MILLIS) {
         Path own = folder.resolve(policies + "-" + roundTripMillis);
@@ -105,7 +105,7 @@ final class WatermarkBenchmark {
               .build();
       try (KafkaCallLog log = KafkaCallLog.open(config, DecisionClock.ofSystem())) {
         out.printf(
-            "%3d ms to Kafka and back, %2d policies a call: %s%n",
+            "%3d ms round trip to Kafka, %2d policies a call: %s%n",
             roundTrip.toMillis(), policies, load(log, kafka.bootstrapServers(), policies));
       }
     }
@@ -131,7 +131,7 @@ final class WatermarkBenchmark {
       Histogram lagMillis = new Histogram(3);
       watch(consumer, length, lagMillis);
       return String.format(
-          "%,9.0f calls/s, lag p50 %4d ms, p99 %4d ms, most %4d ms",
+          "%,9.0f calls/s, lag p50 %4d ms, p99 %4d ms, max %4d ms",
           (kept.sum() - keptBefore) * 1e9 / length.toNanos(),
           lagMillis.getValueAtPercentile(50),
           lagMillis.getValueAtPercentile(99),
@@ -145,7 +145,7 @@ final class WatermarkBenchmark {
   }
 
   /**
-   * Records every few milliseconds the age of the newest low watermark that a consumer can read.
+   * Records, every few milliseconds, the age of the newest low watermark that a consumer can read.
    */
   private static void watch(
       KafkaConsumer<byte[], byte[]> consumer, Duration length, Histogram lagMillis)

@@ -25,7 +25,7 @@ final class Wrk {
   }
 
   /**
-   * A measured address, with the processes that serve it.
+   * A measured address and the processes that serve it.
    *
    * @param cpu returns the processor time of each process since its start, in nanoseconds, by the
    *     name of the process
@@ -43,7 +43,7 @@ final class Wrk {
       return now;
     }
 
-    /** Returns a text with the processor time per call of each process. */
+    /** Returns the processor time per call of each process, as text. */
     String cpuSince(Map<String, Long> before, double calls) {
       StringBuilder words = new StringBuilder();
       cpuNow()
@@ -57,7 +57,7 @@ final class Wrk {
     }
   }
 
-  /** Loads a server with 64 connections. Returns the calls per second. */
+  /** Sends calls to a server over 64 connections. Returns the calls per second. */
   double run(Subject subject, Duration time, boolean tell)
       throws IOException, InterruptedException {
     Map<String, Long> before = subject.cpuNow();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Benchmarks of Weir's parts. Each run also measures another product, or the minimum cost. */
+/**
+ * Benchmarks of Weir's parts. Each benchmark also measures another product, or a server that does
+ * the minimum.
+ */
 @NullMarked
 package io.weir.bench;
 

@@ -13,12 +13,12 @@ public final class FixedPorts {
   private static final int LAST = 31_000;
 
   /**
-   * The next port to try. It begins at random, to avoid the ports of another cluster on this
+   * The next port to try. The first value is random, because another cluster may use ports of this
    * machine.
    */
   private int next = ThreadLocalRandom.current().nextInt(FIRST, LAST - 1_000);
 
-  /** Returns a port on which no process listens; a different port each time. */
+  /** Returns a port on which no process listens. Each call returns another port. */
   public int next() {
     while (next < LAST) {
       int port = next++;

@@ -14,7 +14,7 @@ import java.util.function.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the records of a topic as JSON, without Weir's codecs, like any other consumer. */
+/** Reads the records of a topic as JSON, without Weir's codecs. */
 public final class Recorded {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -23,8 +23,8 @@ public final class Recorded {
   /** One record: its headers as text, and each line of its value as JSON. */
   public record Row(int partition, Map<String, String> headers, List<JsonNode> lines) {
     /**
-     * Returns a name of a batch of calls, which is the same each time the node sends the batch;
-     * null if the record is not a batch of calls.
+     * Returns an id of this batch of calls; null if the record is not a batch of calls. If a node
+     * sends a batch again, the id is the same.
      */
     public @Nullable String callBatch() {
       return lines.isEmpty() || "cache-loss".equals(headers.get("weir-type"))
@@ -37,14 +37,14 @@ public final class Recorded {
               headers.get("batch_seq"));
     }
 
-    /** Returns the node and epoch of the journal of a batch. */
+    /** Returns the node and the journal epoch of this batch. */
     public String journal() {
       return headers.get("node") + "/" + headers.get("node_epoch");
     }
 
     /**
-     * Returns a name of a line of a batch, which is the same each time the node sends the line, in
-     * any batch.
+     * Returns an id of a line of this batch. If a node sends a line again, in any batch, the id is
+     * the same.
      */
     public String position(int line) {
       long before = Long.parseLong(headers.get("lines_before"));

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A file system of some MiB in memory. Requires the right to mount. */
+/** A file system of some MiB in memory. This process needs the right to mount file systems. */
 public record SmallDisk(Path folder, Path ballast) implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SmallDisk.class);
   private static final int MEBIBYTE = 1024 * 1024;

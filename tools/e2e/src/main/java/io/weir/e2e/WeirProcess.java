@@ -15,7 +15,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** One {@code weir} command in a separate JVM. The object stores its output. Not thread-safe. */
+/**
+ * One {@code weir} command in a separate JVM. This object stores the command's output. Not
+ * thread-safe.
+ */
 public final class WeirProcess implements AutoCloseable {
   private static final String HEAP = "768m";
 
@@ -39,15 +42,17 @@ public final class WeirProcess implements AutoCloseable {
    * Starts a command.
    *
    * @param folder folder for its error output
-   * @param environment environment variables of the command; it does not inherit variables that
-   *     begin with {@code WEIR_}
+   * @param environment environment variables of the command; the command does not inherit other
+   *     variables that begin with {@code WEIR_}
    */
   public static WeirProcess start(Path folder, Map<String, String> environment, String... arguments)
       throws IOException {
     return startMain(folder, environment, COMMANDS, arguments);
   }
 
-  /** Starts a command in a JVM with a maximum heap, in the format of {@code -Xmx}. */
+  /**
+   * Starts a command in a JVM whose maximum heap is {@code heap}, in the format of {@code -Xmx}.
+   */
   public static WeirProcess startSmall(
       Path folder, Map<String, String> environment, String heap, String... arguments)
       throws IOException {
@@ -60,7 +65,7 @@ public final class WeirProcess implements AutoCloseable {
   }
 
   /**
-   * Starts a process with a main class from this process's class path.
+   * Starts a process that runs a main class of this process's class path.
    *
    * @param folder folder for its error output
    * @param environment as in {@link #start}
@@ -72,7 +77,7 @@ public final class WeirProcess implements AutoCloseable {
   }
 
   /**
-   * Starts a main class of this class path with options of the JVM.
+   * Starts a process that runs a main class of this process's class path, with JVM options.
    *
    * @param jvmOptions further JVM options, which have precedence over the default options
    */
@@ -91,7 +96,7 @@ public final class WeirProcess implements AutoCloseable {
   }
 
   /**
-   * Starts any other program.
+   * Starts a program that need not be a Java program.
    *
    * @param folder folder for its error output
    * @param environment as in {@link #start}
@@ -125,7 +130,9 @@ public final class WeirProcess implements AutoCloseable {
     }
   }
 
-  /** Waits for a line that begins with {@code beginning}, and returns the rest of it. */
+  /**
+   * Waits for an output line that begins with {@code beginning}, and returns the rest of the line.
+   */
   public String awaitLine(String beginning) throws InterruptedException {
     long deadline = System.nanoTime() + Await.TIMEOUT.toNanos();
     synchronized (output) {
@@ -148,7 +155,10 @@ public final class WeirProcess implements AutoCloseable {
     }
   }
 
-  /** Prints the threads of the process, because it does not reach the expected state. */
+  /**
+   * Prints the threads of the process. Callers use this method when the process does not reach the
+   * expected state.
+   */
   private void printThreads() throws InterruptedException {
     try {
       boolean printed =
@@ -161,7 +171,7 @@ public final class WeirProcess implements AutoCloseable {
               .start()
               .waitFor(30, TimeUnit.SECONDS);
       if (!printed) {
-        System.err.println("its threads could not be printed in time");
+        System.err.println("the threads of the process could not be printed in time");
       }
     } catch (IOException noTool) {
       System.err.println("no threads are printed: " + noTool);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The tests of Weir as a whole: commands, and black-box tests over real processes. */
+/** Commands that test Weir as a whole, and parts of black-box tests of real processes. */
 @NullMarked
 package io.weir.e2e;
 

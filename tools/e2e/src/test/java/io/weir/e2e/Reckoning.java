@@ -115,7 +115,7 @@ final class Reckoning {
     int extra = recorded.size() - answered.size();
     assertTrue(
         extra <= caller.unanswered() + caller.refused(),
-        () -> extra + " calls more than anyone made are recorded");
+        () -> extra + " more calls are recorded than were sent");
 
     long ledgerAllowed = 0;
     long ledgerDenied = 0;

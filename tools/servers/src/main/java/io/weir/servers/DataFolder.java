@@ -19,8 +19,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A data folder with a lock, so that only one process at a time uses it. The caller opens it before
- * it starts a server, because two brokers in one folder corrupt the metadata log. The operating
+ * A data folder with a lock, so that only one process at a time uses it. The caller opens the
+ * folder before it starts a server, because two brokers in one folder would corrupt the metadata
+ * log. The operating
  * system releases the lock when the process ends, even after a crash.
  */
 public final class DataFolder implements AutoCloseable {
@@ -73,9 +74,9 @@ public final class DataFolder implements AutoCloseable {
   }
 
   /**
-   * Creates the folder if it is missing, and removes the permissions of group and others. This
-   * protects every file in the folder, whatever the file's own mode. If the folder belongs to
-   * another user, its mode stays, because only the owner can change it.
+   * Creates the folder if it is missing, and removes the permissions of group and others. Then
+   * other users cannot read any file in the folder, whatever the file's own mode. If the folder
+   * belongs to another user, its mode stays, because only the owner can change the mode.
    */
   private static void createPrivate(Path folder) throws IOException {
     Files.createDirectories(folder);

@@ -24,8 +24,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A KRaft broker in this JVM, either alone or as a node of a cluster. It listens on loopback only.
- * It can be restarted with the same folder, even after a {@code kill -9}. Intended for development,
+ * A KRaft broker in this JVM, either alone or as a node of a cluster. The broker listens on
+ * loopback only. A caller can start it again with the same folder, even after a {@code kill -9}.
+ * Intended for development,
  * demos and tests.
  */
 public final class EmbeddedKafka implements AutoCloseable {
@@ -33,12 +34,14 @@ public final class EmbeddedKafka implements AutoCloseable {
   private static final int FREE_PORT_ATTEMPTS = 5;
 
   /**
-   * Maximum duration of a stop. A broker with a full disk, or a node without the rest of its
-   * cluster, may never stop.
+   * Maximum duration of a stop. Without a limit, a broker with a full disk, or a node without the
+   * rest of its cluster, might never stop.
    */
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(20);
 
-  /** The reason why a broker in this JVM requested the exit of the process; empty if none did. */
+  /**
+   * The reason why a broker in this JVM requested the exit of the process; empty if no broker did.
+   */
   private static volatile String lastFailure = "";
 
   private static final String USER = "weir";
@@ -143,7 +146,7 @@ public final class EmbeddedKafka implements AutoCloseable {
 
   /**
    * Prevents Kafka from exiting the JVM, for example after a port conflict or with a damaged log.
-   * Sets {@link #failure} and throws an exception.
+   * Instead of an exit, sets {@link #failure} and throws an exception.
    */
   private static void refuseToEndTheProcess(int status, @Nullable String message) {
     String said = message == null ? "see the broker's log" : message;
@@ -184,8 +187,8 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Refuses data of a newer Kafka version. A broker that read them would request the exit of the
-   * process and report a misleading cause.
+   * Refuses data of a newer Kafka version. Otherwise the broker would request the exit of the
+   * process, and report a misleading cause.
    */
   private static void refuseDataOfNewerKafka(Path folder) throws Exception {
     int written =
@@ -201,8 +204,8 @@ public final class EmbeddedKafka implements AutoCloseable {
 
   /**
    * Returns the reason why the broker no longer works, such as a full disk; empty while it works.
-   * Kafka does not report which broker failed. So if a JVM runs several brokers, each of them
-   * returns the failure of any broker.
+   * Kafka does not report which broker failed. Therefore, if a JVM runs several brokers, this
+   * method returns a failure of any of them.
    */
   public String failure() {
     return lastFailure;
@@ -255,8 +258,8 @@ public final class EmbeddedKafka implements AutoCloseable {
 
   /**
    * Shuts the broker down; the data remain. A node of a cluster first transfers the leadership of
-   * its partitions, which needs a majority of the nodes. Returns after at most 20 s. A broker that
-   * is still running then, for example because its disk is full, ends with the process.
+   * its partitions. The transfer needs a majority of the nodes. Returns after at most 20 s. If the
+   * broker is still running then, for example because its disk is full, it ends with the process.
    */
   @Override
   public void close() {

@@ -8,7 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The configuration of one node of a KRaft cluster, which is both broker and controller. The node
+ * The configuration of one node of a KRaft cluster. The node is both broker and controller. The
+ * node
  * listens on loopback only. In a cluster of at least three nodes, all topics have three replicas,
  * and {@code min.insync.replicas} is 2. In a smaller cluster, topics have one replica. Immutable.
  *
@@ -21,8 +22,8 @@ import java.util.Map;
 public record KafkaNode(
     int id, String clusterId, List<Integer> controllerPorts, List<Listener> listeners) {
   /**
-   * Session timeout of a broker. It is short, because a restart after a kill waits until the
-   * broker's previous session has expired.
+   * Session timeout of a broker. The timeout is short, because a restart after a kill waits until
+   * the broker's previous session has expired.
    */
   private static final int SESSION_TIMEOUT_MILLIS = 3_000;
 
@@ -34,10 +35,11 @@ public record KafkaNode(
    * A listener of a broker. A client that connects to a listener receives the addresses of the
    * listeners with the same name on all brokers.
    *
-   * @param name the name in upper case, equal on every node; not {@code CONTROLLER}
+   * @param name the name in upper case, which must be the same on every node; not {@code
+   *     CONTROLLER}
    * @param port the port on which the broker listens
-   * @param advertisedPort the port that the broker advertises to clients: the same port, or the
-   *     port of a proxy
+   * @param advertisedPort the port that the broker advertises to clients: {@code port}, or the port
+   *     of a proxy
    */
   public record Listener(String name, int port, int advertisedPort) {}
 

@@ -10,7 +10,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Finds free TCP ports on loopback. Thread-safe. */
+/** Finds free TCP ports of the loopback interface. Thread-safe. */
 public final class Ports {
   private static final Range ANY = new Range(10_000, 5_000);
   private static final Range CONTROLLERS = new Range(15_000, 5_000);
@@ -21,11 +21,11 @@ public final class Ports {
   private Ports() {}
 
   /**
-   * Returns a port from 10,000 to 14,999 on which no process listens at this moment. Each call
-   * returns another port until all were returned, and never a port that {@link #requireFree} has
-   * reserved. The range is below the ports of outgoing connections (from 32,768 on Linux, from
-   * 49,152 elsewhere). So no outgoing connection can take the port before the caller binds it.
-   * Another process still can.
+   * Returns a port from 10,000 to 14,999 on which no process listens at this moment. The method
+   * returns all other ports of the range before it returns a port again, and never returns a port
+   * that {@link #requireFree} has reserved. The range is below the ports of outgoing connections
+   * (from 32,768 on Linux, from 49,152 elsewhere). Therefore no outgoing connection can take the
+   * port before the caller binds it. Another process can still bind the port first.
    *
    * @throws IOException if no port is free
    */
@@ -36,7 +36,7 @@ public final class Ports {
   /**
    * Returns a port for a controller, from 15,000 to 19,999. {@link #free} never returns a port of
    * this range. A killed broker that starts again connects to its former port until the cluster
-   * knows its new one. If a controller had the former port, the broker would stay connected to the
+   * knows its new port. If a controller had the former port, the broker would stay connected to the
    * controller and would never write transaction markers.
    *
    * @throws IOException if no port is free
@@ -69,7 +69,7 @@ public final class Ports {
 
   /**
    * Checks that this process can listen on a port, and reserves it. {@link #free} never returns a
-   * reserved port, so that the caller may bind the port much later.
+   * reserved port. Therefore the caller can bind the port much later.
    *
    * @param port the port, 1 to 65535
    * @param owner the server that needs the port, for the message
@@ -98,7 +98,7 @@ public final class Ports {
     private final int count;
 
     /**
-     * The next port to try. It starts at a random port, so that two processes rarely try the same
+     * The next port to try. The first value is random, so that two processes rarely try the same
      * port.
      */
     private final AtomicInteger next;

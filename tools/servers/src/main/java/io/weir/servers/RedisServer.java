@@ -19,8 +19,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A redis-server in a child process. It listens on loopback only and never evicts. It keeps an
- * append-only file, so that buckets survive a restart with the same folder.
+ * A redis-server in a child process. The server listens on loopback only, and never evicts keys. It
+ * writes an append-only file, so buckets survive a restart with the same folder.
  *
  * <p>The server ends with this process. A supervising shell stops the server when a pipe from this
  * process closes, which happens even after {@code kill -9}.
@@ -42,8 +42,8 @@ public final class RedisServer implements AutoCloseable {
 
   /**
    * The shell command that starts the server, prints its process id, and stops it when standard
-   * input closes. The server gets its own session, if the machine supports this. Otherwise Ctrl-C
-   * would stop the server before its owner has stopped.
+   * input closes. If the machine has {@code setsid}, the server gets its own session. In the
+   * session of the terminal, Ctrl-C would stop the server before its owner has stopped.
    */
   private static final String SUPERVISOR =
       "trap '' INT; exec 3<&0; $(command -v setsid) \"$@\" </dev/null >>\"$WEIR_REDIS_LOG\" 2>&1 & pid=$!; echo $pid; "

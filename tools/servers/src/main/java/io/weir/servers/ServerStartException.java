@@ -4,8 +4,8 @@ package io.weir.servers;
 import java.io.IOException;
 
 /**
- * Thrown when a server does not start. The message states the reason and, if known, the setting to
- * change.
+ * Thrown when a server does not start. The message states the reason and, if possible, the setting
+ * to change.
  */
 public final class ServerStartException extends IOException {
   private static final long serialVersionUID = 1L;

@@ -12,18 +12,20 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Compares the tokens that each client's bucket admitted, by the audit log, with the maximum:
+ * Compares the tokens that each client's bucket admitted, according to the audit log, with the
+ * maximum:
  *
  * <ul>
- *   <li>by the cache, in the T seconds between its first and last charge: capacity × (1 + losses +
- *       unasked) + refill × T. Here <i>losses</i> is the number of times that the cache has lost
- *       charges. <i>unasked</i> is 1 if a node decided a call of the client without the cache,
- *       because the aggregator assumes a full bucket if such a call is its first record;
- *   <li>by each process of a node without the cache: the same with the node's share of the limit.
+ * <li>in the cache, in the T seconds between the bucket's first and last charge: capacity × (1 +
+ * losses + unasked) + refill × T. Here <i>losses</i> is the number of times that the cache has lost
+ * charges. <i>unasked</i> is 1 if a node decided a call of the client without the cache, otherwise
+ * 0. If such a call is the first record of a bucket, the aggregator assumes a full bucket;
+ * <li>in each process of a node that decided without the cache: the node's share of the capacity,
+ * and of the refill between its first and last charge.
  *       The share starts full if the node has decided no call without the cache for 60 s.
  * </ul>
  *
- * <p>Each bound is one token higher, because records have times in whole milliseconds.
+ * <p>Each maximum is one token higher, because records have times in whole milliseconds.
  */
 final class Admissions {
   private static final long SHARE_FORGOTTEN_MILLIS = 60_000;
@@ -65,7 +67,7 @@ final class Admissions {
     this.limit = limit;
   }
 
-  /** Adds a batch of calls. Earlier batches may have contained the same lines. */
+  /** Adds a batch of calls. Ignores lines that an earlier batch contained. */
   void add(Recorded.Row batch) {
     for (int i = 0; i < batch.lines().size(); i++) {
       JsonNode line = batch.lines().get(i);
@@ -89,7 +91,7 @@ final class Admissions {
   }
 
   /**
-   * Describes the tokens that were admitted for a client above the maximum of its bucket.
+   * Describes each bucket of a client that admitted more tokens than its maximum.
    *
    * @param losses number of times that the cache lost charges while the client called
    */
@@ -120,7 +122,7 @@ final class Admissions {
               + charges.sum()
               + " tokens in "
               + charges.millis()
-              + " ms, may be admitted "
+              + " ms, but at most "
               + most);
     }
   }

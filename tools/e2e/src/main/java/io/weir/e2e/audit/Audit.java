@@ -92,7 +92,7 @@ final class Audit {
             .count();
     long doubled = Math.max(0, unknown - truth.withoutVerdictCount());
     if (doubled > 0) {
-      details.add(doubled + " calls more than anyone made are recorded");
+      details.add(doubled + " more calls are recorded than were sent");
     }
     details.addAll(truth.wrong());
     long misreported = truth.wrong().size();
@@ -149,8 +149,8 @@ final class Audit {
   }
 
   /**
-   * Returns the verdict of a line. All verdicts of a client share one string, because there are few
-   * clients and many calls.
+   * Returns the verdict of a line. All verdicts of a client share one string, to save memory: there
+   * are few clients and many calls.
    */
   private static Truth.Verdict verdict(JsonNode line) {
     return new Truth.Verdict(

@@ -19,15 +19,15 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Callers over real HTTP at a constant rate, each call to the next node. Every second call has its
- * own id, and is repeated at the other node if it gets no verdict. A call that was certainly not
- * recorded is always repeated. A node that stops or refuses calls gets no calls for a second, like
- * with a load balancer.
+ * Callers that send calls over HTTP at a constant rate, each call to the next node. Every second
+ * call has its own id. If such a call gets no verdict, the caller sends it again to the other node.
+ * If a call was certainly not recorded, the caller always sends it again. A node that stops or
+ * refuses calls gets no calls for a second, as behind a load balancer.
  */
 final class Callers implements AutoCloseable {
   /**
-   * Timeout of a call, after which it is tried at another node. It is longer than the pauses of a
-   * process on a busy machine.
+   * Timeout of a call, after which the caller tries another node. The timeout is longer than the
+   * pauses of a process on a busy machine.
    */
   private static final Duration TIMEOUT = Duration.ofSeconds(15);
 
@@ -39,12 +39,12 @@ final class Callers implements AutoCloseable {
   private static final int CLIENTS_A_ROUND = 6;
   private static final int TRIES = 3;
 
-  /** Makes lines longer, so that a journal reaches its bound soon. */
+  /** Suffix that makes lines longer, so that a journal reaches its maximum size sooner. */
   private static final String LONG = "/" + "x".repeat(200);
 
   /**
-   * Maximum number of tries of a call that was certainly not recorded. With pauses, they take about
-   * 2 s.
+   * Maximum number of tries of a call that was certainly not recorded. With pauses, all tries take
+   * about 2 s.
    */
   private static final int SAFE_TRIES = 100;
 
@@ -113,7 +113,7 @@ final class Callers implements AutoCloseable {
     return round;
   }
 
-  /** Assigns new calls to this round; some of the previous one may still be in progress. */
+  /** Assigns new calls to this round. Calls of the previous round may still be in progress. */
   void begin(Round begun) {
     round = begun;
   }

@@ -31,7 +31,10 @@ public interface Deployment {
    */
   void assertStands();
 
-  /** Returns the limit of every client for the audit of admissions; empty if there is none. */
+  /**
+   * Returns the limit that every client has, for the audit of admissions; empty if clients have no
+   * limit.
+   */
   default Optional<Limit> limit() {
     return Optional.empty();
   }

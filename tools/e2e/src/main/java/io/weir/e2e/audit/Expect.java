@@ -4,7 +4,8 @@ package io.weir.e2e.audit;
 import io.weir.testing.Await;
 
 /**
- * Waits for expected conditions of a deployment, and names a condition that does not hold in time.
+ * Waits for expected conditions of a deployment. An error names the condition that did not hold in
+ * time.
  */
 public final class Expect {
   private Expect() {}

@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** The table of results: a row for each fault, the sums, and the errors of callers by kind. */
+/** The table of results: one row for each fault, a row of sums, and the callers' errors by kind. */
 final class FaultTable {
   private final Map<String, Row> rows = new TreeMap<>();
   private final Map<String, Long> errors = new TreeMap<>();

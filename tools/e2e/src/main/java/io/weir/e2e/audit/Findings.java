@@ -8,9 +8,9 @@ import java.util.Map;
  * The findings of the audit.
  *
  * @param rounds the findings of each audited round, in order
- * @param quarantined number of records that could not be counted; callers sent none
- * @param isVerified whether {@code weir verify} found no difference, and all its unproven results
- *     are about nodes that have lost a disk
+ * @param quarantined number of records that the aggregators could not count; 0 is expected
+ * @param isVerified whether {@code weir verify} found no difference, and could prove every result
+ *     except those of nodes that have lost a disk
  */
 record Findings(List<OfRound> rounds, long quarantined, boolean isVerified) {
   public Findings {
@@ -26,7 +26,7 @@ record Findings(List<OfRound> rounds, long quarantined, boolean isVerified) {
    * @param lost calls that were answered but not recorded, or recorded but not in the ledger
    * @param gone answered calls that are not recorded because they were lost with a disk
    * @param doubled calls that were recorded or billed more often than they were sent
-   * @param reports reports answered while calls were made
+   * @param reports reports that aggregators returned while callers sent calls
    * @param misreported figures of a report that differ from the records
    * @param overAdmitted buckets that admitted more than their limit allows
    * @param details a description of each difference

@@ -2,7 +2,8 @@
 package io.weir.e2e.audit;
 
 /**
- * The token bucket of every client. Without the cache each node decides by its share.
+ * The token bucket of every client. Without the cache, each node decides by its share of the
+ * bucket.
  *
  * @param endpoints prefix of the limited endpoints
  * @param capacity capacity in tokens, a multiple of the number of nodes

@@ -9,7 +9,7 @@ import java.util.Locale;
 /**
  * The outcome of a run of rounds.
  *
- * @param names names of the rounds, in order; several may have the same name
+ * @param names names of the rounds, in order; several rounds may have the same name
  * @param findings the findings of the audit
  */
 public record Outcome(List<String> names, Findings findings) {

@@ -19,8 +19,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Reads reports from every aggregator in turn, during calls and faults. An aggregator may refuse a
- * report. A report must not show more calls than were sent, or fewer calls than earlier reports
- * require ({@link ReportedUsage}).
+ * report. A report is wrong if it shows more calls than were sent, or fewer calls than earlier
+ * reports require ({@link ReportedUsage}).
  */
 final class ReportReader implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ReportReader.class);
@@ -89,7 +89,7 @@ final class ReportReader implements AutoCloseable {
     long made =
         of.truth().tries(client); // read after the report, because the number only increases
     if (calls > made) {
-      return client + ": " + url + " reports " + calls + " calls of " + made + " made";
+      return client + ": " + url + " reports " + calls + " calls, but only " + made + " were sent";
     }
     JsonNode completeness = report.path("completeness");
     ReportedUsage now =
@@ -103,8 +103,8 @@ final class ReportReader implements AutoCloseable {
   }
 
   /**
-   * Returns the offset of a position {@code partition:offset}. A report of a client has only one
-   * position.
+   * Returns the offset of a position {@code partition:offset}. The report of one client has only
+   * one position.
    */
   private static long offset(String position) {
     return Long.parseLong(position.substring(position.lastIndexOf(':') + 1));

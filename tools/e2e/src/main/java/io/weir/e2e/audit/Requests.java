@@ -11,7 +11,7 @@ final class Requests {
   /**
    * Creates the builder of a request.
    *
-   * @param token empty if none is needed
+   * @param token bearer token; empty if the deployment needs no token
    */
   static HttpRequest.Builder to(String url, String token) {
     HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url));

@@ -13,8 +13,8 @@ import java.util.concurrent.Callable;
  */
 public final class Rounds implements AutoCloseable {
   /**
-   * Number of calls that must be answered after a fault before its round ends, as evidence that
-   * Weir works again.
+   * Number of calls that Weir must answer after a fault before the round ends. These answers prove
+   * that Weir works again.
    */
   private static final int CALLS_AFTER_FAULT = 300;
 
@@ -58,7 +58,9 @@ public final class Rounds implements AutoCloseable {
     this.reader = new ReportReader(deployment.reportsUrls(), deployment.token(), callers::round);
   }
 
-  /** Starts with the undisturbed round 0. The deployment answers calls when this method returns. */
+  /**
+   * Starts the callers with the undisturbed round 0, and waits until the deployment answers calls.
+   */
   public static Rounds begin(Deployment deployment, int callsPerSecond, Progress progress) {
     Rounds rounds = new Rounds(deployment, callsPerSecond, progress);
     try {
@@ -75,10 +77,10 @@ public final class Rounds implements AutoCloseable {
   /**
    * Runs a round.
    *
-   * @param checkUrls addresses for its calls
+   * @param checkUrls addresses to which the callers of this round send calls
    * @return the responses that its callers received
-   * @throws IllegalStateException if the disturbance failed, or calls are not answered again; the
-   *     message names the round
+   * @throws IllegalStateException if the disturbance failed, or if Weir does not answer calls after
+   *     the disturbance; the message names the round
    */
   public Truth disturb(String name, List<String> checkUrls, Disturbance disturbance) {
     Round round = next(name, checkUrls);
@@ -95,7 +97,9 @@ public final class Rounds implements AutoCloseable {
     return truth;
   }
 
-  /** Stops the callers, waits until all calls are counted, and compares. */
+  /**
+   * Stops the callers, waits until the aggregators have counted all calls, and audits all rounds.
+   */
   public Outcome audit() {
     return inWords(
         () -> {
@@ -128,7 +132,7 @@ public final class Rounds implements AutoCloseable {
     }
   }
 
-  /** Waits until {@code goal} calls of the last round are answered. */
+  /** Waits until Weir has answered {@code goal} calls of the last round. */
   private boolean awaitAnswered(long goal) throws Exception {
     Truth truth = last().truth();
     for (long before = truth.answered(); before < goal; before = truth.answered()) {

@@ -33,7 +33,7 @@ public final class Truth {
   private final Queue<String> wrong = new ConcurrentLinkedQueue<>();
   private final Queue<String> notes = new ConcurrentLinkedQueue<>();
 
-  /** A verdict that a caller received; a repeated call may receive two. */
+  /** A verdict that a caller received. A call that was sent again may receive two verdicts. */
   record Verdict(String client, String id, boolean allowed) {}
 
   /** Records that a caller is about to send a call. */
@@ -54,7 +54,7 @@ public final class Truth {
   }
 
   /**
-   * Records that a try got no verdict.
+   * Records that one try of a call got no verdict.
    *
    * @param error a description of the reason
    * @param mayBeRecorded whether the call may nevertheless be recorded
@@ -97,9 +97,10 @@ public final class Truth {
   }
 
   /**
-   * Records that a disk was lost with answered calls.
+   * Records that a node lost a disk that contained answered calls.
    *
-   * @param node the node, whose journal can no longer prove that no call is missing
+   * @param node the node that lost the disk; its journal can no longer prove that no call is
+   *     missing
    * @param atMost maximum number of lost calls
    */
   public void goneWithDisk(String node, long atMost) {
@@ -108,8 +109,8 @@ public final class Truth {
   }
 
   /**
-   * Records that the cache has lost charges, so that its buckets may admit one more capacity until
-   * their correction.
+   * Records that the cache has lost charges. Until the correction, each bucket may admit its
+   * capacity once more.
    */
   public void cacheLost() {
     cacheLosses.increment();
@@ -120,7 +121,9 @@ public final class Truth {
     notes.add(what);
   }
 
-  /** Returns the number of calls sent for a client so far, which is the maximum of any report. */
+  /**
+   * Returns the number of calls of a client that were sent so far. No report may show more calls.
+   */
   long tries(String client) {
     LongAdder of = tries.get(client);
     return of == null ? 0 : of.sum();
@@ -139,20 +142,23 @@ public final class Truth {
     return answered.sum();
   }
 
-  /** Returns the number of calls answered as not recorded, among {@link #answered}. */
+  /**
+   * Returns the number of calls that got a verdict but, according to the response, were not
+   * recorded. {@link #answered} includes these calls.
+   */
   public long droppedCount() {
     return dropped.sum();
   }
 
   /**
-   * Returns the maximum number of calls answered as not recorded: {@link #droppedCount}, calls
-   * without a verdict, and calls with a response in flight.
+   * Returns the maximum number of calls that got a verdict but were not recorded: {@link
+   * #droppedCount}, calls without a verdict, and calls with a response in flight.
    */
   public long droppedAtMost() {
     return dropped.sum() + withoutVerdict.sum() + Callers.THREADS;
   }
 
-  /** Returns the number of tries without a verdict that may nevertheless be recorded. */
+  /** Returns the number of tries without a verdict whose call may nevertheless be recorded. */
   public long withoutVerdictCount() {
     return withoutVerdict.sum();
   }
@@ -162,7 +168,7 @@ public final class Truth {
     return failed.sum();
   }
 
-  /** Returns the number of tries that ended in this error. */
+  /** Returns the number of tries that ended in the given error. */
   public long errors(String error) {
     LongAdder of = errors.get(error);
     return of == null ? 0 : of.sum();
@@ -175,7 +181,7 @@ public final class Truth {
     return counts;
   }
 
-  /** Returns the number of answered calls that may be lost with a disk. */
+  /** Returns the maximum number of answered calls that were lost with a disk. */
   long mayBeGoneCount() {
     return mayBeGone.sum();
   }
@@ -190,7 +196,7 @@ public final class Truth {
     return Set.copyOf(doubtful);
   }
 
-  /** Returns the number of reports during the round. */
+  /** Returns the number of reports that aggregators returned during the round. */
   long reports() {
     return reports.sum();
   }

@@ -8,7 +8,7 @@ import java.util.List;
  * The result of {@code weir verify}.
  *
  * @param status exit status of the command
- * @param unproven the command's reasons why the range is not proven
+ * @param unproven the reasons of the command why the range is not proven
  */
 public record Verified(int status, List<String> unproven) {
   private static final int NO_DIFFERENCE_BUT_UNPROVEN = 3;
@@ -23,7 +23,8 @@ public record Verified(int status, List<String> unproven) {
   }
 
   /**
-   * Returns whether there is no difference, and all unproven results are about the given nodes.
+   * Returns whether the command found no difference, and could prove every result except those of
+   * the given nodes.
    *
    * @param doubtful nodes that have lost a disk
    */

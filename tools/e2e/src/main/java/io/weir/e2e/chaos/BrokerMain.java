@@ -14,12 +14,12 @@ import java.util.Arrays;
 import java.util.List;
 import org.apache.kafka.common.utils.Exit;
 
-/** A node of a Kafka cluster in a separate process, so that a test can kill it alone. */
+/** A node of a Kafka cluster in a separate process. A test can kill this node alone. */
 public final class BrokerMain {
   /** Beginning of the line that reports that the broker is ready. */
   static final String READY = "broker is ready on port";
 
-  /** Beginning of the line that reports the milliseconds by which the broker's clock is ahead. */
+  /** Beginning of the line that reports how many milliseconds the broker's clock is ahead. */
   static final String AHEAD = "broker's clock is ahead by ms";
 
   private BrokerMain() {}
@@ -70,7 +70,10 @@ public final class BrokerMain {
     Thread.currentThread().join();
   }
 
-  /** Reads milliseconds from each line of the standard input, and sets the clock ahead by them. */
+  /**
+   * Reads a number of milliseconds from each line of the standard input, and sets the clock ahead
+   * by this number.
+   */
   private static void obey(MovableClock clock) throws IOException {
     BufferedReader orders =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));

@@ -11,8 +11,8 @@ import java.util.Locale;
 import org.apache.kafka.common.Uuid;
 
 /**
- * The brokers of a cluster. Each member of the cluster, and each other broker, reaches a broker
- * through a separate relay. The audit uses no relay.
+ * The brokers of a cluster. Every member of the cluster, including each broker, reaches a broker
+ * through a relay of its own. The audit connects without a relay.
  */
 final class Brokers {
   private static final String PEERS = "PEERS";

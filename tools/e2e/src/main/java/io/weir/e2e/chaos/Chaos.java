@@ -81,7 +81,7 @@ final class Chaos {
   }
 
   /**
-   * Runs each fault once in random order, and then random faults until the time has passed.
+   * Injects each fault once in random order, and then random faults until the time has passed.
    *
    * @return the result of the audit; round 0 is undisturbed
    * @throws ChaosException if the cluster did not survive a fault, or could not be audited

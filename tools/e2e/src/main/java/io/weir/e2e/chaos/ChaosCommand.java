@@ -68,7 +68,7 @@ public final class ChaosCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "3",
       description =
-          "number of brokers, 1 or 3 (${DEFAULT-VALUE}); 1 excludes faults that need more")
+          "number of brokers, 1 or 3 (${DEFAULT-VALUE}); 1 excludes faults that need three brokers")
   private int brokers;
 
   @Option(

@@ -23,8 +23,9 @@ final class ClockFaults {
   }
 
   /**
-   * Sets the clock of a running broker ahead, so that records of its partitions have later times. A
-   * restart corrects the clock, because Kafka's timers stop if its clock is set back.
+   * Sets the clock of a running broker ahead, so that records of its partitions have later times.
+   * Then a restart of the broker corrects the clock. A running Kafka would stop its timers if its
+   * clock stepped back.
    */
   private void ahead(Scene scene) throws Exception {
     Member broker = scene.anyBroker();
@@ -36,7 +37,8 @@ final class ClockFaults {
     scene.cluster().electPreferredLeaders();
     Instant atLeast = Instant.now().plus(ahead).minus(ahead.dividedBy(2));
     Expect.that(
-        "a batch of calls is dated ahead", () -> scene.cluster().newestCalls().isAfter(atLeast));
+        "a batch of calls has a timestamp in the future",
+        () -> scene.cluster().newestCalls().isAfter(atLeast));
     lasting.aWhile(scene.random());
     broker.terminate();
     broker.start();

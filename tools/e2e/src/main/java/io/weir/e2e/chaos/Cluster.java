@@ -37,12 +37,12 @@ import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Brokers, Redis, two ingest nodes and two aggregators. Each is a separate process with its own
- * folder, and a relay connects any two that communicate. Addresses stay the same after a restart.
- * Only one thread at a time may start and stop processes.
+ * Brokers, Redis, two ingest nodes and two aggregators. Each of these servers is a separate process
+ * with its own folder. A relay connects each pair of processes that communicate. Addresses stay the
+ * same after a restart. Only one thread at a time may start and stop processes.
  */
 final class Cluster implements Deployment, AutoCloseable {
-  /** Length of a ledger window. It is short, so that windows close during faults. */
+  /** Length of a ledger window. Windows are short, so that some of them close during faults. */
   private static final String WINDOW = "PT5S";
 
   private static final int PARTITIONS = 4;
@@ -99,10 +99,11 @@ final class Cluster implements Deployment, AutoCloseable {
   }
 
   /**
-   * Starts all processes. They answer calls and reports when this method returns.
+   * Starts all processes. When this method returns, the processes answer calls and reports.
    *
    * @param folder an empty folder, which only this cluster uses
-   * @param brokers number of brokers, 1 or 3; of three, two suffice
+   * @param brokers number of brokers, 1 or 3; with 3, Kafka stays available while one broker is
+   *     stopped
    */
   static Cluster start(Path folder, int brokers) throws Exception {
     Cluster cluster = new Cluster(folder, brokers);
@@ -191,7 +192,7 @@ final class Cluster implements Deployment, AutoCloseable {
     return network;
   }
 
-  /** Waits until a process is ready. For a broker, waits until all replicas are in sync. */
+  /** Waits until a process is ready. For a broker, also waits until all replicas are in sync. */
   void awaitReady(Member member) throws Exception {
     if (!becomesReady(member, Await.TIMEOUT)) {
       throw new IllegalStateException(
@@ -272,8 +273,9 @@ final class Cluster implements Deployment, AutoCloseable {
   }
 
   /**
-   * Elects the preferred leader of each partition, if it has caught up. Kafka does this only every
-   * five minutes, and until then a restarted broker may lead no partition.
+   * Makes the preferred leader of each partition its leader, if this broker has caught up. By
+   * itself, Kafka does this only every five minutes. Until then, a restarted broker may lead no
+   * partition.
    */
   void electPreferredLeaders() throws Exception {
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka()))) {
@@ -359,7 +361,7 @@ final class Cluster implements Deployment, AutoCloseable {
     redis.kill();
   }
 
-  /** Stops Redis in order, without the loss of a charge. */
+  /** Stops Redis with SIGTERM, so that no charge is lost. */
   void stopRedis() {
     redis.close();
   }
@@ -373,7 +375,7 @@ final class Cluster implements Deployment, AutoCloseable {
     redis = RedisServer.start(folder.resolve("redis"), redisPort, options);
   }
 
-  /** Deletes the state of an aggregator on its disk. The aggregator must not run. */
+  /** Deletes the state that an aggregator has on its disk. The aggregator must not run. */
   void deleteState(Member aggregator) throws IOException {
     deleteAll(folder.resolve(aggregator.name()));
   }

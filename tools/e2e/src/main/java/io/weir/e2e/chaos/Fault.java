@@ -4,8 +4,8 @@ package io.weir.e2e.chaos;
 import java.util.Set;
 
 /**
- * A fault that has ended when {@link #inject} returns. All processes run again, but may not have
- * caught up.
+ * A fault that has ended when {@link #inject} returns. All processes then run again, but may still
+ * have a backlog.
  *
  * @param name name of the fault in the table
  * @param grounds the parts that the fault affects

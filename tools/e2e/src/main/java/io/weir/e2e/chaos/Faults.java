@@ -12,10 +12,10 @@ final class Faults {
   private final int brokers;
 
   /**
-   * Creates faults of a limited duration, unless their name says otherwise.
+   * Creates the faults. Their duration is limited, unless their name says otherwise.
    *
-   * @param longest maximum duration of a fault, above 2 s; with 15 s, sessions of most clients
-   *     expire sometimes
+   * @param longest maximum duration of a fault, above 2 s; 15 s is long enough to expire the Kafka
+   *     sessions of most clients
    * @param brokers number of brokers; some faults need more than one
    */
   Faults(Duration longest, int brokers) {
@@ -23,7 +23,7 @@ final class Faults {
     this.brokers = brokers;
   }
 
-  /** Returns all faults, each of its own kind. */
+  /** Returns all faults, one of each kind. */
   List<Fault> all() {
     List<Fault> single = new ArrayList<>();
     single.addAll(new ProcessFaults(lasting, brokers).all());

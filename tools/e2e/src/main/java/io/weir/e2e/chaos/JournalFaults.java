@@ -14,18 +14,27 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
-/** Faults of a full journal, because of its bound or a full disk, in both modes. */
+/**
+ * Faults that fill a journal: up to its maximum size, or until the disk is full. Each fault exists
+ * for both values of {@code WEIR_WHEN_FULL}.
+ */
 final class JournalFaults {
-  /** The minimum bound, which is reached after about 10 s without Kafka. */
+  /**
+   * The least maximum size of a journal. Without Kafka, a journal reaches this size after about 10
+   * s.
+   */
   private static final String SMALL_BYTES = "1048576";
 
   /**
-   * Size of the disk. It is less than RocksDB preallocates for a log, so that each write needs more
-   * space.
+   * Size of the disk. RocksDB cannot preallocate a log of the usual size on such a disk, so each
+   * write needs more space.
    */
   private static final int JOURNAL_DISK_MEBIBYTES = 16;
 
-  /** Time after which the node is restarted. It is longer than a journal needs to recover. */
+  /**
+   * Time after which the fault restarts a node that is not ready. A journal needs less time to
+   * recover.
+   */
   private static final Duration HEALING = Duration.ofSeconds(15);
 
   private final Lasting lasting;
@@ -53,7 +62,8 @@ final class JournalFaults {
     try {
       if (whenFull.equals("reject")) {
         Expect.that(
-            "a call is answered 503 for want of room", () -> scene.truth().errors(Truth.FULL) > 0);
+            "a call is answered 503 because the journal is full",
+            () -> scene.truth().errors(Truth.FULL) > 0);
       } else {
         Expect.that("a call is dropped", () -> scene.truth().droppedCount() > 0);
       }
@@ -69,8 +79,8 @@ final class JournalFaults {
   }
 
   /**
-   * Compares the node's count of lost calls with the responses: the calls answered as not recorded,
-   * and the calls without a response.
+   * Compares the node's count of dropped calls with the responses. Callers know how many calls were
+   * answered as not recorded, and how many calls got no response.
    */
   private static void compareDrops(Scene scene, Member node) throws Exception {
     // callers continue, so dropped calls are counted before and after
@@ -84,14 +94,14 @@ final class JournalFaults {
               node.name()
                   + " counts "
                   + counted
-                  + " dropped calls, callers were told at most "
+                  + " dropped calls, but the responses allow at most "
                   + after);
     }
   }
 
   /**
-   * Uses a separate small disk and a separate node name, because a journal belongs to one node
-   * name.
+   * Runs the node on a small disk, and fills the disk. The node gets another name, because a
+   * journal belongs to one node name.
    */
   private void diskFull(Scene scene, String whenFull) throws Exception {
     Cluster cluster = scene.cluster();
@@ -108,12 +118,14 @@ final class JournalFaults {
       lasting.aMoment(scene.random());
       disk.fill();
       Expect.that(
-          "a call is answered 503, since the disk is full",
+          "a call is answered 503 because the disk is full",
           () -> scene.truth().errors(Truth.NOT_WRITTEN) > 0);
       lasting.aMoment(scene.random());
       disk.empty();
       if (!cluster.becomesReady(node, HEALING)) {
-        scene.truth().note(node.name() + " was restarted to write its journal again");
+        scene
+            .truth()
+            .note(node.name() + " was restarted, because it did not write its journal again");
         restartUntilEmpty(scene, node);
       }
       awaitSent(cluster, node);
@@ -126,13 +138,13 @@ final class JournalFaults {
   }
 
   /**
-   * Waits until Kafka has all lines that a node has now. Callers continue, so the node always has
-   * some lines. Therefore the oldest line must be younger than this wait.
+   * Waits until Kafka has all lines that are now in the node's journal. Callers continue, so the
+   * journal is never empty. This method returns when the oldest line is younger than the wait.
    */
   private static void awaitSent(Cluster cluster, Member node) throws Exception {
     long sinceNanos = System.nanoTime();
     Expect.that(
-        node.name() + " has sent all it held",
+        node.name() + " has sent all lines of its journal",
         () -> {
           long waitedMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sinceNanos);
           return cluster.metric(node, "weir_log_oldest_unacked_ms") < waitedMillis;

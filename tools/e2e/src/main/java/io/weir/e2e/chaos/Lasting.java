@@ -8,13 +8,17 @@ import java.util.random.RandomGenerator;
 /**
  * The durations of faults. A wait here is part of the fault, not a wait for a condition.
  *
- * @param longest maximum duration, above 2 s; with 15 s, sessions of most clients expire sometimes
+ * @param longest maximum duration, above 2 s; 15 s is long enough to expire the Kafka sessions of
+ *     most clients
  */
 record Lasting(Duration longest) {
-  /** Duration in which timeouts of at most a second expire on both sides. */
+  /** Upper bound of a short fault: long enough to expire timeouts of at most a second. */
   private static final long SHORT_MILLIS = 2_000;
 
-  /** Duration beyond the sessions and transactions of the aggregators, which are 6 s here. */
+  /**
+   * Duration of a fault that outlasts the sessions and transactions of the aggregators, which
+   * expire after 6 s here.
+   */
   private static final long BEYOND_SESSIONS_MILLIS = 25_000;
 
   void aMoment(RandomGenerator random) throws InterruptedException {

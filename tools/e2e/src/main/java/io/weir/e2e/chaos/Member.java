@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One process of the cluster, which can be restarted with the same data, or suspended. Only one
- * thread at a time may start and end it.
+ * thread at a time may start and end the process.
  */
 final class Member implements AutoCloseable {
   private final String name;
@@ -30,7 +30,7 @@ final class Member implements AutoCloseable {
     /**
      * Starts the process without waiting until it is ready.
      *
-     * @param overrides variables that replace the default variables
+     * @param overrides environment variables that replace the default variables
      */
     WeirProcess launch(Map<String, String> overrides) throws IOException;
   }
@@ -58,14 +58,15 @@ final class Member implements AutoCloseable {
     return name;
   }
 
-  /** Sets variables that replace the default variables from the next start on. */
+  /** Sets environment variables that replace the default variables from the next start on. */
   void override(Map<String, String> variables) {
     overrides = Map.copyOf(variables);
   }
 
   /**
-   * Starts the process, and waits until it reports that it is ready. If it exits before, this
-   * method starts it again for a while, like a supervisor, because a dependency may be unavailable.
+   * Starts the process, and waits until it reports that it is ready. If the process exits before,
+   * this method starts it again for a while, as a supervisor does, because a dependency may be
+   * unavailable.
    */
   void start() throws IOException, InterruptedException {
     if (process != null) {

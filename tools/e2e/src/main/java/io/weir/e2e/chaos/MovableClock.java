@@ -6,13 +6,14 @@ import java.util.function.Supplier;
 import org.apache.kafka.common.utils.Time;
 
 /**
- * The system's clock, which a test can set ahead while a broker uses it. Only the time of day
- * changes. Durations by {@link #nanoseconds} stay correct. Thread-safe.
+ * The system's clock, which a test can set ahead while a broker uses it. Only {@link
+ * #milliseconds}, the time of day, changes. Durations measured with {@link #nanoseconds} stay
+ * correct. Thread-safe.
  */
 final class MovableClock implements Time {
   private volatile long aheadMillis;
 
-  /** Sets this clock ahead of the system's clock. Zero corrects it. */
+  /** Sets this clock ahead of the system's clock. Zero makes this clock correct again. */
   void setAhead(Duration ahead) {
     aheadMillis = ahead.toMillis();
   }

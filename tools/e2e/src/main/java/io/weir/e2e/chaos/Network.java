@@ -6,7 +6,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** All relays of a cluster, by caller and target. Not thread-safe, except for reading. */
+/**
+ * All relays of a cluster, by connecting process and target process. Not thread-safe, except for
+ * reading.
+ */
 final class Network implements AutoCloseable {
   private final FixedPorts ports;
   private final Map<Link, Relay> relays = new LinkedHashMap<>();
@@ -32,12 +35,14 @@ final class Network implements AutoCloseable {
   int connect(String from, String to, int targetPort) {
     Relay relay = Relay.open(ports.next(), targetPort);
     if (relays.put(new Link(from, to), relay) != null) {
-      throw new IllegalStateException(from + " is connected to " + to + " already");
+      throw new IllegalStateException(from + " is already connected to " + to);
     }
     return relay.port();
   }
 
-  /** Returns the relays between a process and those whose name begins with {@code toBeginning}. */
+  /**
+   * Returns the relays from a process to the processes whose name begins with {@code toBeginning}.
+   */
   List<Relay> between(String from, String toBeginning) {
     List<Relay> found =
         relays.entrySet().stream()

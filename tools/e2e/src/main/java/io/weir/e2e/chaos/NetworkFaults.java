@@ -49,8 +49,8 @@ final class NetworkFaults {
   }
 
   /**
-   * Creates a fault after which an aggregator is fenced, and has lost its partitions and
-   * transactions.
+   * Creates a fault that outlasts the session of an aggregator. Then Kafka has assigned its
+   * partitions to another instance, and has fenced its transactions.
    */
   private Fault beyondSessions(String how, Weather weather) {
     return Fault.of(
@@ -94,7 +94,10 @@ final class NetworkFaults {
     }
   }
 
-  /** Restores the relays. Bytes that were sent during the fault arrive late or never. */
+  /**
+   * Restores the relays. At random, resets the connections, so that bytes sent during the fault are
+   * lost; otherwise these bytes arrive late.
+   */
   private static void calm(Scene scene, List<Relay> relays) {
     boolean forgets = scene.random().nextBoolean();
     for (Relay relay : relays) {

@@ -13,7 +13,7 @@ import java.util.concurrent.Future;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
 
-/** Two faults that affect different parts. The second begins soon after the first. */
+/** Two faults that affect different parts. The second fault begins soon after the first fault. */
 final class Overlap {
   private final List<Fault> faults;
   private final Lasting lasting;
@@ -66,8 +66,8 @@ final class Overlap {
   }
 
   /**
-   * Returns a scene with a separate random generator, so that the timing of threads does not change
-   * the results of the seed.
+   * Returns a scene with a separate random generator. So the same seed gives the same faults,
+   * whatever the timing of threads.
    */
   private static Scene of(Scene scene) {
     RandomGenerator own =

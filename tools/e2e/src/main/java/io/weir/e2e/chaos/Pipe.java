@@ -15,7 +15,9 @@ final class Pipe {
   private static final Logger LOG = LoggerFactory.getLogger(Pipe.class);
   private static final int BUFFER_BYTES = 64 * 1024;
 
-  /** Number of bytes passed between two pauses of {@link Relay#pause}, in {@link Weather#SLOW}. */
+  /**
+   * In {@link Weather#SLOW}: number of bytes that pass between two pauses of {@link Relay#pause}.
+   */
   private static final int SLOW_BYTES = 2 * 1024;
 
   private final Socket client;

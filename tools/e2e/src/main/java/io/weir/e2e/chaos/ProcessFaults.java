@@ -109,8 +109,8 @@ final class ProcessFaults {
   }
 
   /**
-   * Kills ingest nodes while Kafka is unavailable, so that only their journals have the newest
-   * calls.
+   * Kills ingest nodes while Kafka is unavailable. Then only the journals of these nodes have the
+   * newest calls.
    */
   private void brokersAwayIngestKilled(Scene scene) throws Exception {
     for (Member broker : scene.cluster().brokers()) {

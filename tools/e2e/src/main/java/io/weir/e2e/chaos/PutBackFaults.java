@@ -15,7 +15,9 @@ import java.util.stream.Stream;
 
 /** Faults that restore an older copy of a node's disk. */
 final class PutBackFaults {
-  /** Number of calls answered after the copy, so that calls can be lost. */
+  /**
+   * Number of calls that Weir answers after the copy. The restored copy lacks some of these calls.
+   */
   private static final int CALLS_AFTER_COPY = 300;
 
   private final Lasting lasting;
@@ -32,7 +34,7 @@ final class PutBackFaults {
             this::putBack));
   }
 
-  /** Restores a copy that was made after the node was killed, or stopped in order. */
+  /** Copies the disk of a node that was killed or stopped, and later restores the copy. */
   private void putBack(Scene scene) throws Exception {
     Cluster cluster = scene.cluster();
     Member node = scene.anyIngest();
@@ -47,7 +49,7 @@ final class PutBackFaults {
     node.start();
     long before = scene.truth().answered();
     Expect.that(
-        "calls are answered after the copy was taken",
+        "calls are answered after the disk was copied",
         () -> scene.truth().answered() >= before + CALLS_AFTER_COPY);
     lasting.aMoment(scene.random());
     loseDisk(scene, node);
@@ -58,8 +60,8 @@ final class PutBackFaults {
   }
 
   /**
-   * Records the calls that are lost with the disk: at most the calls of the journal before the
-   * kill, and the calls answered since.
+   * Records how many calls may be lost with the disk: at most the calls that the journal held
+   * before the kill, and the calls answered since then.
    */
   private static void loseDisk(Scene scene, Member node) throws Exception {
     long before = scene.truth().answered();
@@ -67,7 +69,7 @@ final class PutBackFaults {
     node.kill();
     long atMost = held + scene.truth().answeredSince(before);
     scene.truth().goneWithDisk(node.name(), atMost);
-    scene.truth().note("at most " + atMost + " calls may be gone with the disk");
+    scene.truth().note("at most " + atMost + " calls may be lost with the disk");
   }
 
   private static void copy(Path from, Path to) throws IOException {

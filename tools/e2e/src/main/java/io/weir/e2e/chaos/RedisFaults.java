@@ -10,7 +10,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** Faults of Redis, which is killed, suspended or flushed, or runs in another mode. */
+/** Faults that kill, suspend or flush Redis, or run it in cluster mode. */
 final class RedisFaults {
   private static final int SLOTS = 16_384;
 
@@ -50,8 +50,8 @@ final class RedisFaults {
   }
 
   /**
-   * Restarts Redis with its data as a cluster of one node that serves every slot, and then restarts
-   * it in its normal mode.
+   * Restarts Redis with its data as a cluster of one node, which serves every hash slot. Then
+   * restarts Redis in its normal mode.
    */
   private void inClusterMode(Scene scene) throws Exception {
     Cluster cluster = scene.cluster();
@@ -61,7 +61,7 @@ final class RedisFaults {
       administer(scene, RedisFaults::serveAllSlots);
       for (Member node : cluster.ingest()) {
         Expect.that(
-            node.name() + " says that Redis is in cluster mode",
+            node.name() + " reports that Redis is in cluster mode",
             () -> cluster.health(node).contains("cluster mode"));
       }
       lasting.aWhile(scene.random());
@@ -72,8 +72,8 @@ final class RedisFaults {
   }
 
   /**
-   * Assigns the missing slots to the server. From its start, the server serves the slots of its
-   * keys.
+   * Assigns the hash slots to the server that it does not serve yet. When the server starts, it
+   * already serves the slots of its keys.
    */
   private static void serveAllSlots(StatefulRedisConnection<String, String> redis) {
     BitSet missing = new BitSet(SLOTS);

@@ -14,7 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The network between two processes: a port that forwards to another port, and can be disturbed.
+ * The network between two processes: a port that forwards to another port. A test can disturb the
+ * relay.
  * While no process listens on the target port, the relay refuses connections. Thread-safe.
  */
 final class Relay implements AutoCloseable {
@@ -36,7 +37,7 @@ final class Relay implements AutoCloseable {
     FAIR,
     /** Connections are reset, and new connections are refused. */
     CUT,
-    /** Connections stay open, but no bytes pass. Sent bytes arrive afterwards. */
+    /** Connections stay open, but no bytes pass. Bytes that are sent meanwhile arrive later. */
     STILL,
     /** Bytes pass late and in small pieces. */
     SLOW
@@ -94,7 +95,7 @@ final class Relay implements AutoCloseable {
     }
   }
 
-  /** Returns whether a process listens on the target port. Tests it with a connection. */
+  /** Returns whether a process listens on the target port. Tries to connect to the port. */
   private boolean isTargetThere() {
     if (weather == Weather.STILL) {
       return true; // unknown while the network is stalled

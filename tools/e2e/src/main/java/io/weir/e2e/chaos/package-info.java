@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Runs Weir as separate processes under load and faults, and audits the answers. */
+/** Runs Weir as separate processes under load and faults, and audits the responses. */
 @NullMarked
 package io.weir.e2e.chaos;
 
