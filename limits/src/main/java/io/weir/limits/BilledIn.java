@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Usage is counted in windows that are aligned to UTC. A window belongs to the period in which
  * it starts. If a period begins in the middle of a window, the window belongs to the previous
  * period. The record of a call on the first day of a period therefore also states the previous
- * period. One day is enough because no window is longer than a day.
+ * period. A call on a later day is never in a window of the previous period, because no window is
+ * longer than a day.
  *
  * @param period the period in which the call was decided
  * @param before the previous period, which ends where {@code period} begins; may be null if the
@@ -65,7 +66,8 @@ public record BilledIn(BillingPeriod period, @Nullable BillingPeriod before) {
    * Returns the period to which a window belongs. The window must contain the call.
    *
    * @param startEpochMillis first millisecond of the window
-   * @throws IllegalArgumentException if the window is too long to contain the call
+   * @throws IllegalArgumentException if the window starts before the first period that the record
+   *     states
    */
   public BillingPeriod ofWindow(long startEpochMillis) {
     if (startEpochMillis >= period.startEpochMillis()) {

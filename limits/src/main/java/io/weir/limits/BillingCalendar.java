@@ -8,13 +8,13 @@ import java.time.ZoneOffset;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The billing calendar of a client that is not billed by UTC months. It consists of a time zone and
- * the day of the month on which a period begins. It caches the current period, and computes another
- * period for a time outside the current one. Thread-safe.
+ * The billing calendar of a client that is not billed by UTC months. The calendar consists of a
+ * time zone and the day of the month on which a period begins. It caches the current period, and
+ * computes any other period on demand. Thread-safe.
  *
  * <p>Periods follow the rules of a {@link CalendarQuota} whose period is {@link
- * CalendarPeriod#BILLING}. If the day is the 31st, a period begins on the last day of a shorter
- * month. A day begins at the first instant at which a clock in the zone shows the day's date.
+ * CalendarPeriod#BILLING}. If a month lacks the day, a period begins on the last day of that month.
+ * A day begins at the first instant at which a clock in the zone shows the day's date.
  *
  * <p>Example: day 31 in Europe/Paris. The period that contains 2026-03-10T12:00:00Z is named {@code
  * 2026-02-28} and is {@code [2026-02-27T23:00:00Z, 2026-03-30T22:00:00Z)}.
@@ -24,7 +24,10 @@ public final class BillingCalendar {
 
   private final ZoneId timeZone;
 
-  /** First day of a period, as a date in January because January has 31 days. */
+  /**
+   * Day of the month on which periods begin, stored as a date in January because January has 31
+   * days.
+   */
   private final LocalDate anchor;
 
   private @Nullable Running running;
@@ -32,8 +35,8 @@ public final class BillingCalendar {
   /**
    * The two forms in which records state one period.
    *
-   * @param early for calls on the first day of the period; includes the previous period
-   * @param later for later calls; does not include the previous period
+   * @param early form for calls on the first day of the period, with the previous period
+   * @param later form for later calls, without the previous period
    */
   private record Running(BilledIn early, BilledIn later) {}
 

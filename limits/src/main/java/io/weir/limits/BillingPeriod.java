@@ -10,9 +10,9 @@ import java.time.ZoneOffset;
 /**
  * A period for which a client is billed, as the half-open interval {@code [start, end)}. Immutable.
  *
- * <p>The form of the name identifies the calendar. {@code 2026-11} is a UTC month. {@code
- * 2026-11-15} is a period of the client's own calendar; its name is its first date in the time
- * zone.
+ * <p>The form of the name identifies the calendar. A month such as {@code 2026-11} is the name of a
+ * UTC month. A date such as {@code 2026-11-15} is the name of a period of the client's own
+ * calendar: the first date of the period in the time zone.
  *
  * @param name the month, or the first date of the period
  * @param timeZone the zone in which the period begins and ends: an IANA name or an offset; {@code

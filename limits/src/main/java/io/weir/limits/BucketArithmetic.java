@@ -8,18 +8,19 @@ import org.jspecify.annotations.Nullable;
  * same results. Methods receive the state of the bucket and return the new state. Times are
  * microseconds since 1970 by the clock of the cache, 1 to 2^53 − 1. Immutable.
  *
- * <p>A bucket's <em>level</em> is its content in units. It is at most the capacity, and negative if
- * the bucket is in debt. It is always less than 2^53 units below the capacity.
+ * <p>A bucket's <em>level</em> is its content in units. The level is at most the capacity, and
+ * negative if the bucket is in debt. The level is always greater than capacity − 2^53.
  */
 public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, SlidingBucket {
   /**
-   * Longest waiting time that methods return: 2^52 µs (142 years). They return this value for
-   * longer times, too. The sum of a present-day time and this value is below 2^53.
+   * Longest waiting time that methods return: 2^52 µs (142 years). Methods return this value for
+   * longer times, too. The current time plus this value is below 2^53 µs.
    */
   long MAX_WAIT_MICROS = 1L << 52;
 
   /**
-   * Time for which the cache keeps a bucket after it is full. The margin covers rounding, and
+   * Time for which the cache keeps a bucket after the bucket is full. The margin covers rounding,
+   * and
    * preserves the bucket epoch of a client that calls regularly. An expired bucket counts as full,
    * so the length of the margin does not affect correctness.
    */
@@ -59,9 +60,10 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   BucketState atLevel(BucketState kept, long levelUnits, long nowEpochMicros);
 
   /**
-   * Returns whether the time of a stored bucket counts as now. It does if it is ahead of the clock
-   * by more than the bucket's fill time. The clock has then stepped back since the bucket was
-   * written. Even a denial must then write the bucket, so that refill accrues from now.
+   * Returns whether the time of a stored bucket counts as now. A stored time counts as now if it is
+   * ahead of the clock by more than the bucket's fill time. In this case the clock has stepped back
+   * since the bucket was written. Even a denial must then write the bucket, so that the bucket
+   * refills from now on.
    */
   default boolean countsAsNow(@Nullable BucketState kept, long nowEpochMicros) {
     return false;
@@ -86,8 +88,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   long resetMicros(BucketState refilled, long nowEpochMicros);
 
   /**
-   * Returns the time until a refilled bucket has enough tokens for the cost. Returns 0 if it has
-   * enough tokens now, and −1 if its capacity is below the cost.
+   * Returns the time until a refilled bucket has enough tokens for the cost. Returns 0 if the
+   * bucket has enough tokens now, and −1 if the bucket's capacity is below the cost.
    */
   long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros);
 
@@ -95,7 +97,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   long fillMicros();
 
   /**
-   * Returns the time until the bucket holds one more token than now, or one token if it is in debt.
+   * Returns the time until the bucket holds one more token than now; for a bucket in debt, the time
+   * until the bucket holds one token.
    * The result is never too short, and at most one tick too long.
    *
    * @param remainingTokens whole tokens in the bucket
@@ -104,8 +107,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   long moreMicros(long remainingTokens, long resetMicros);
 
   /**
-   * Returns how many units the bucket lacks to be full, computed from the records alone. The units
-   * of the current tick count as lacking.
+   * Returns the number of units by which the bucket is below its capacity, computed from the
+   * records alone. The units that the current tick will add count as missing.
    *
    * @param truth the value that {@link BucketLimit#truth} computed from the records
    * @return units ≥ 0, at most 2^53
@@ -114,7 +117,7 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
 
   /**
    * Returns how many units the refill has added since the bucket was full, computed from the
-   * records alone. The capacity does not bound the result.
+   * records alone. The result can exceed the capacity.
    *
    * @param truth the value that {@link BucketLimit#truth} computed from the records
    * @return units ≥ 0, at most 2^53
@@ -152,8 +155,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   }
 
   /**
-   * Returns how long the cache must keep a bucket that it has written: the time until the bucket is
-   * full, rounded up to a millisecond, plus {@link #TTL_MARGIN_MILLIS}.
+   * Returns how long the cache must keep a bucket after a write. The result is the time until the
+   * bucket is full, rounded up to a millisecond, plus {@link #TTL_MARGIN_MILLIS}.
    */
   default long ttlMillis(BucketState written, long nowEpochMicros) {
     return (resetMicros(written, nowEpochMicros) + 999) / 1_000 + TTL_MARGIN_MILLIS;

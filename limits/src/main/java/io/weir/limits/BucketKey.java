@@ -9,8 +9,9 @@ import java.util.Base64;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The key of a recorded bucket. It consists of the client and the policy. It also has the endpoint
- * if each endpoint has its own bucket, and the end of the period if each period has its own bucket.
+ * The key of a recorded bucket. A key consists of the client and the policy. If each endpoint has
+ * its own bucket, the key also contains the endpoint. If each period has its own bucket, the key
+ * also contains the end of the period.
  * Immutable.
  *
  * <p>Buckets that several clients share, and buckets of an address, are not recorded. Their keys
@@ -19,8 +20,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The cache and the records use the text form. Example: {@code w1:{4:acme}:5:burst}; with an
  * endpoint, {@code w1:{4:acme}:5:burst:12:GET /v1/item}; for a period, {@code
  * w1:{4:acme}:7:monthly@1764547200}. The part in braces is the hash tag of Redis Cluster, so all
- * buckets of a client are in one hash slot. No two keys have the same text because the length of
- * each name precedes the name.
+ * buckets of a client are in one hash slot. The length of each name precedes the name, so different
+ * keys always have different texts.
  *
  * @param client the calling client
  * @param policy the policy that limits the client
@@ -33,8 +34,8 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   public static final String VERSION = "w1";
 
   /**
-   * Maximum length of the text. It covers the version, the punctuation, three names and the end of
-   * a period. Each name has a length, a colon and at most 64 characters.
+   * Maximum length of the text. The maximum covers the version, the punctuation, three names and
+   * the end of a period. Each name has a length, a colon and at most 64 characters.
    */
   public static final int MAX_CHARS = 6 + 3 * (3 + Part.MAX_PLAIN_CHARS) + 1 + 21;
 
@@ -49,8 +50,9 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
 
   /**
    * A name as it appears in a key. A name is hashed if it is longer than {@value #MAX_PLAIN_CHARS}
-   * characters, or contains a brace or a character that is not printable ASCII. The part is then
-   * {@code h:} and 192 bits of the name's SHA-256. A key is therefore ASCII and at most {@link
+   * characters, or contains a brace or a character that is not printable ASCII. A hashed name is
+   * {@code h:} followed by 192 bits of the name's SHA-256. A key is therefore ASCII and at most
+   * {@link
    * #MAX_CHARS} long.
    *
    * @param text the name, or its hash
@@ -250,7 +252,8 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   }
 
   /**
-   * Returns the key of a bucket that is not recorded, without the bucket's period. The key differs
+   * Returns the key of a bucket that Weir does not record. The key excludes the bucket's period.
+   * The key differs
    * from the text of every {@link BucketKey}. No two buckets have the same key. The length of each
    * name precedes the name, and each kind of part begins with its own character. Without a client,
    * the whole key except the period is the hash tag. Buckets without a client are therefore spread
@@ -324,22 +327,22 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   }
 
   /**
-   * Returns the key of the log of a bucket without a period. The key differs from the text of every
-   * {@link BucketKey}, because a log has its own Redis type.
+   * Returns the key of the log of a bucket without a period. A log has its own Redis type, so the
+   * key must differ from the text of every {@link BucketKey}.
    */
   public static String ofLog(String text) {
     return text + LOG;
   }
 
   /**
-   * Returns the key of the slots of a {@link ConcurrencyLimit}; see {@link SlotKey}. The key
-   * differs from the text of every {@link BucketKey}, because slots have their own Redis type.
+   * Returns the key of the slots of a {@link ConcurrencyLimit}; see {@link SlotKey}. Slots have
+   * their own Redis type, so the key must differ from the text of every {@link BucketKey}.
    */
   static String ofSlots(String text) {
     return text + SLOTS;
   }
 
-  /** Returns whether the bucket with the given key is shared by several clients. */
+  /** Returns whether several clients share the bucket with the given key. */
   public static boolean isShared(String text) {
     return text.startsWith(CLIENT_START + SHARED);
   }

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The capacity and the refill of one bucket. This interface and {@link BucketArithmetic} declare
  * all differences between the algorithms. A new algorithm therefore does not compile until it
- * implements all their methods. Immutable.
+ * implements all methods of both interfaces. Immutable.
  */
 public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, CacheOnlyLimit {
   /** Returns the maximum number of tokens in the bucket; 0 to 2^53 − 1. */
@@ -63,7 +63,7 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
 
   /**
    * Returns the keys of the other buckets on which a decision depends, in the order of their
-   * periods. Empty if a decision depends on this bucket alone.
+   * periods. The list is empty if a decision depends on this bucket alone.
    */
   default List<String> otherBuckets(String bucket) {
     return List.of();
@@ -78,15 +78,17 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
   }
 
   /**
-   * Returns the number by which {@code take_tokens.lua} distinguishes limits that need more than
-   * their {@link BucketArithmetic#parameters}: the number of sub-windows of a sliding window, or a
-   * fixed number; 0 for all other limits.
+   * Returns the number by which {@code take_tokens.lua} distinguishes the kinds of limits. Returns
+   * 0 for limits that need only their {@link BucketArithmetic#parameters}. For a sliding window,
+   * the result is the number of sub-windows; every other kind has a fixed number.
    */
   default int scriptKind() {
     return 0;
   }
 
-  /** Returns the integers that {@code take_tokens.lua} reads after those of the arithmetic. */
+  /**
+   * Returns the integers that {@code take_tokens.lua} reads after the integers of the arithmetic.
+   */
   default long[] scriptNumbers() {
     return new long[0];
   }
@@ -96,15 +98,16 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
     return true;
   }
 
-  /** Returns the limit without the other buckets on which a decision depends. */
+  /** Returns a limit for this bucket alone, even if a decision also depends on other buckets. */
   default BucketLimit alone() {
     return this;
   }
 
   /**
-   * Returns the rate at which the bucket gains tokens; null if it never gains tokens. Records state
-   * when a bucket that gains tokens will be full. They state how many tokens of any other bucket
-   * are used.
+   * Returns the rate at which the bucket gains tokens; null if the bucket never gains tokens.
+   * Records state
+   * when a bucket that gains tokens will be full. For every other bucket, records state how many
+   * tokens are used.
    */
   @Nullable Refill refill();
 
@@ -122,7 +125,7 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
 
   /**
    * Returns when a bucket will be full if no call takes more tokens, in microseconds since 1970 by
-   * the cache's clock. Records state this time.
+   * the cache's clock. Records contain this time.
    *
    * @param byRefillMicros when the refill makes the bucket full; ignored for a bucket with a
    *     period, which is full again when the period ends
@@ -139,9 +142,9 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
   long levelTokens(long fullAtEpochMicros, long usedTokens, long nowEpochMicros);
 
   /**
-   * Returns the number that determines how full a bucket should be according to the records. It is
-   * the time at which the bucket is full if the bucket refills, otherwise the number of tokens
-   * used.
+   * Returns the number that determines how full a bucket should be according to the records. For a
+   * bucket that refills, this is the time at which the bucket is full. For any other bucket, it is
+   * the number of tokens used.
    */
   default long truth(long fullAtEpochMicros, long usedTokens) {
     return refills() ? fullAtEpochMicros : usedTokens;
@@ -154,8 +157,8 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
   boolean isOverAt(long epochMicros);
 
   /**
-   * Writes the members of this limit, {@code capacity} first. {@link LimitAlgorithm#read} reads
-   * them.
+   * Writes the members of this limit, {@code capacity} first. {@link LimitAlgorithm#read} reads the
+   * members.
    *
    * @param <E> the exception that the sink may throw
    */

@@ -5,19 +5,20 @@ package io.weir.limits;
  * The stored state of one bucket. The {@link BucketArithmetic} of the bucket's limit creates it. A
  * bucket without a stored state is full and has no epoch. Immutable.
  *
- * @param units content of a token bucket in units, negative if the bucket is in debt. For a quota,
- *     the number of tokens used, negated; a changed capacity then applies to the whole period. From
- *     −2^53 + 1 to 2^53 − 1
- * @param unitsPerToken number of units per token when the content was written. If the number
- *     differs from the limit's, the limit has changed since. 0 for a quota
+ * @param units content of a token bucket in units, −2^53 + 1 to 2^53 − 1; negative if the bucket is
+ *     in debt. For a quota, the content is the negated number of tokens used. A changed capacity of
+ *     a quota therefore applies to the whole period
+ * @param unitsPerToken number of units per token when the content was written; 0 for a quota. If
+ *     the current limit has another number, the limit has changed since the write
  * @param lastEpochMicros time up to which the content includes the refill, in microseconds since
- *     1970 by the cache's clock. It advances by whole ticks, so no fraction of a tick is lost. For
- *     a quota, the time when the state was created
+ *     1970 by the cache's clock. This time advances by whole ticks, so no fraction of a tick is
+ *     lost. For a quota, this is the time when the state was created
  * @param epoch the bucket epoch: the time of the first charge, or of the correction that created
  *     the bucket again, in microseconds since 1970 by the cache's clock; 0 for a bucket that was
  *     never charged
- * @param correctedEpoch the epoch that the last applied correction named. It is this epoch, or the
- *     previous epoch if the correction began this epoch. 0 without a correction
+ * @param correctedEpoch the epoch that the last applied correction named; 0 without a correction.
+ *     The named epoch is the current epoch, or the previous epoch if the correction began the
+ *     current epoch
  * @param version version of the last applied correction; 0 without a correction
  * @param chargedTokens tokens taken in this epoch
  */
@@ -48,13 +49,14 @@ public record BucketState(
   }
 
   /**
-   * Returns whether the bucket has a period. The units are then the negated number of tokens used.
+   * Returns whether the bucket has a period. The units of such a bucket are the negated number of
+   * tokens used.
    */
   boolean isOfPeriod() {
     return unitsPerToken == 0;
   }
 
-  /** Returns this state with another time up to which the content includes the refill. */
+  /** Returns this state with another {@link #lastEpochMicros}. */
   public BucketState withLast(long newLastEpochMicros) {
     return withContent(units, unitsPerToken, newLastEpochMicros);
   }

@@ -22,8 +22,8 @@ public sealed interface BucketView permits CountedBucket, CacheOnlyBucket {
   long resetMicros();
 
   /**
-   * Returns the time until the bucket has enough tokens for the cost. Returns 0 if it has enough
-   * tokens now, and −1 if its capacity is below the cost.
+   * Returns the time until the bucket has enough tokens for the cost. Returns 0 if the bucket has
+   * enough tokens now, and −1 if the bucket's capacity is below the cost.
    */
   long retryAfterMicros(long costTokens);
 
@@ -37,7 +37,7 @@ public sealed interface BucketView permits CountedBucket, CacheOnlyBucket {
   /** Returns how long the cache must keep the bucket. */
   long ttlMillis();
 
-  /** Returns the bucket epoch; 0 if the bucket was never charged, or its kind has no epoch. */
+  /** Returns the bucket epoch; 0 if the bucket was never charged, or exists only in the cache. */
   long epoch();
 
   /** Returns the version of the last correction of this epoch; 0 without a correction. */

@@ -2,8 +2,8 @@
 package io.weir.limits;
 
 /**
- * A bucket of a {@link CacheOnlyLimit} at the time of a decision. It is not recorded, so it has
- * neither an epoch nor corrections. Immutable.
+ * A bucket of a {@link CacheOnlyLimit} at the time of a decision. Weir does not record the bucket,
+ * so the bucket has neither an epoch nor corrections. Immutable.
  */
 sealed interface CacheOnlyBucket extends BucketView permits LoggedBucket, SlotBucket {
   @Override

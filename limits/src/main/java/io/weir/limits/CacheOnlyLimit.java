@@ -5,8 +5,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A limit whose buckets exist only in the cache and are not recorded. The buckets are therefore
- * neither audited nor corrected. After the cache has lost them, all their tokens are available
- * again. They have no period and no refill. Immutable.
+ * neither audited nor corrected. After the cache has lost the buckets, all their tokens are
+ * available again. The buckets have no period and no refill. Immutable.
  */
 public sealed interface CacheOnlyLimit extends PolicyLimit, BucketLimit
     permits SlidingLog, ConcurrencyLimit {

@@ -10,8 +10,8 @@ public enum CalendarPeriod {
   /** A calendar month. */
   MONTH,
   /**
-   * A month that begins on the day of the client's billing anchor. If a month lacks that day, the
-   * period begins on the last day of the month.
+   * A month that begins on the day of the client's billing anchor. If a month lacks the anchor's
+   * day, the period begins on the last day of the month.
    */
   BILLING
 }

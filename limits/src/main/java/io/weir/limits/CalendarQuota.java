@@ -14,8 +14,8 @@ import java.time.temporal.TemporalAdjusters;
  * <p>A day begins at the first instant at which a clock in the zone shows the day's date. If the
  * clock is put forward over midnight, the day begins when the clock is put forward. If the clock is
  * put back over midnight, the day begins at the first of the two midnights. A date that the zone
- * skipped (Pacific/Apia, 2011-12-30) has no length. Each period therefore begins exactly where the
- * previous one ends.
+ * skipped (Pacific/Apia, 2011-12-30) has no length. Each period therefore begins exactly when the
+ * previous period ends.
  *
  * <p>Example: months in Europe/Paris. The period that contains 2026-03-10T12:00:00Z is {@code
  * [2026-02-28T23:00:00Z, 2026-03-31T22:00:00Z)}, an hour shorter than 31 days.
@@ -101,8 +101,8 @@ public record CalendarQuota(
   }
 
   /**
-   * Returns the latest date that has begun at a time. It is later than the date that the clock
-   * shows if the clock was put back over midnight.
+   * Returns the latest date that has begun by the given time. If the clock was put back over
+   * midnight, this date is later than the date that the clock shows.
    */
   static LocalDate dayAt(Instant moment, ZoneId zone) {
     LocalDate day = LocalDate.ofInstant(moment, zone);

@@ -11,9 +11,10 @@ import org.jspecify.annotations.Nullable;
  * releases the slot or the lease expires.
  *
  * <p>Bound: at any time of the cache's clock, the number of running leases is at most the number of
- * slots. There are two exceptions: the limit was just lowered, or the cache has lost its state. If
- * a holder crashes, its slot becomes free when the lease expires. Lowering a limit does not revoke
- * slots. No new call is admitted until enough slots are free.
+ * slots. The bound has two exceptions: the limit was just lowered, or the cache has lost its state.
+ * If
+ * a holder crashes, its slot becomes free when the lease expires. If a limit is lowered, calls keep
+ * their slots, and no new call is admitted until enough slots are free.
  *
  * <p>The slots exist only in the cache; see {@link CacheOnlyLimit}. Memory: about 120 bytes per
  * held slot. Immutable.
@@ -106,7 +107,7 @@ public record ConcurrencyLimit(long capacityTokens, long leaseMicros) implements
   @Override
   public String describe() {
     return String.format(
-        "%d at once, each for %s without a renewal",
+        "%d concurrent calls, each for %s without a renewal",
         capacityTokens, Duration.of(leaseMicros, ChronoUnit.MICROS));
   }
 

@@ -9,13 +9,13 @@ import java.time.ZoneId;
 /**
  * A number of tokens per window of a fixed length, with a bucket for each window.
  *
- * <p>Windows are aligned to the epoch or to the calendar. If they are aligned to the epoch, a
- * window begins at each multiple of the length since 1970-01-01T00:00:00Z. If they are aligned to
- * the calendar, the first window of each day begins at the start of the day in the time zone. The
- * last window of a day ends with the day. It is shorter if the day is not a multiple of the length.
+ * <p>Windows are aligned to the epoch or to the calendar. A window that is aligned to the epoch
+ * begins at a multiple of the length since 1970-01-01T00:00:00Z. If windows are aligned to the
+ * calendar, the first window of each day begins at the start of the day in the time zone. The last
+ * window of a day ends with the day, and is shorter if the day is not a multiple of the length.
  *
- * <p>Bound: calls take at most the capacity in each window. An interval of a window's length may
- * span two windows, so calls take at most twice the capacity in it.
+ * <p>Bound: calls take at most the capacity in each window. An interval of a window's length can
+ * span two windows, so calls take at most twice the capacity in such an interval.
  *
  * @param capacityTokens tokens per window; 1 to 2^53 − 1
  * @param lengthSeconds length of a window; 1 s to 366 days, or at most a day if aligned to the
@@ -24,7 +24,7 @@ import java.time.ZoneId;
  * @param timeZone zone in which days begin, for clients that do not set a zone; ignored for windows
  *     that are aligned to the epoch
  * @param resetJitterSeconds maximum delay that is added to the windows of a bucket; 0 to the
- *     length, 0 for windows that are aligned to the calendar
+ *     length; must be 0 for windows that are aligned to the calendar
  */
 public record FixedWindow(
     long capacityTokens,
@@ -112,9 +112,9 @@ public record FixedWindow(
   public String describe() {
     String length = Duration.ofSeconds(lengthSeconds).toString();
     return alignment == Alignment.EPOCH
-        ? String.format("%d tokens a window of %s", capacityTokens, length)
+        ? String.format("%d tokens per window of %s", capacityTokens, length)
         : String.format(
-            "%d tokens a window of %s from the beginning of the day in %s",
+            "%d tokens per window of %s from the beginning of the day in %s",
             capacityTokens, length, timeZone);
   }
 }

@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An IPv4 or IPv6 address. An IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) is stored as its IPv4
- * address, so that a caller has only one address. Immutable.
+ * address, because both addresses identify the same caller. Immutable.
  *
- * @param isV4 whether it is an IPv4 address
+ * @param isV4 whether the address is an IPv4 address
  * @param high the first 64 bits of an IPv6 address; 0 for IPv4
  * @param low the last 64 bits of an IPv6 address; the 32 bits of an IPv4 address
  */
@@ -32,7 +32,10 @@ public record IpAddress(boolean isV4, long high, long low) {
   private static final long MAPPED = 0xffffL << 32;
   private static final long LOW_32 = 0xffff_ffffL;
 
-  /** Maximum length of an address as text: an IPv6 address that ends with an IPv4 address. */
+  /**
+   * Maximum length of an address as text. The longest text is an IPv6 address that ends with an
+   * IPv4 address.
+   */
   private static final int MAX_CHARS = 45;
 
   /**

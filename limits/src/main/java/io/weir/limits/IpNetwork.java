@@ -20,10 +20,10 @@ public record IpNetwork(IpAddress first, int prefixLength) {
 
   /**
    * Parses a network in CIDR notation (RFC 4632, RFC 4291), or a single address. For IPv4-mapped
-   * addresses it returns the IPv4 network.
+   * addresses, the method returns the IPv4 network.
    *
-   * @return the network; null if the text is not a network. Also null if a bit after the prefix is
-   *     set, because that is usually a mistake
+   * @return the network; null if the text is not a network, or a bit after the prefix is set
+   *     (usually a mistake)
    */
   public static @Nullable IpNetwork parse(String text) {
     int slash = text.indexOf('/');

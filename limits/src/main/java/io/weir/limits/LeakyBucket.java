@@ -6,17 +6,17 @@ import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A leaky bucket. Calls add their cost to it, and it leaks evenly. A call that would make it
- * overflow is denied. Its content equals the number of tokens that a token bucket with the same
- * capacity and rate lacks (Turner, "New directions in communications", IEEE Communications Magazine
- * 24 (1986); ITU-T I.371). The cache and the records therefore store that token bucket, the
- * <em>mirror</em>.
+ * A leaky bucket. Calls add their cost to the bucket, and the bucket leaks evenly. Weir denies a
+ * call that would make the bucket overflow. The content equals the number of tokens that are
+ * missing in a token bucket with the same capacity and rate. The cache and the records therefore
+ * store this token bucket, the <em>mirror</em>. Sources: Turner, "New directions in
+ * communications", IEEE Communications Magazine 24 (1986); ITU-T I.371.
  *
  * <p>A queue also gives each admitted call a delay: the time until the tokens that were in the
  * bucket before this call have leaked. Calls that wait for their delay proceed one after another,
  * at the rate. Immutable.
  *
- * @param mirror the token bucket that lacks as many tokens as this bucket contains
+ * @param mirror the token bucket in which the content of this bucket is missing
  * @param isQueue whether admitted calls receive a delay
  */
 public record LeakyBucket(TokenBucketLimit mirror, boolean isQueue) implements PolicyLimit {
@@ -62,12 +62,12 @@ public record LeakyBucket(TokenBucketLimit mirror, boolean isQueue) implements P
 
   /**
    * Returns the delay of an admitted call: the time until the tokens that were in the bucket before
-   * this call have leaked. The result is never too long. It is too short by less than a tick of the
+   * this call have leaked. The result is never too long, and too short by less than one tick of the
    * mirror's arithmetic. A tick is a microsecond unless the capacity or the rate is very large.
    *
    * @param limit the limit that admitted the call: the mirror, or a node's share of the mirror
-   * @param pouredTokens the call's cost if the bucket already contains it; otherwise 0, as for a
-   *     peek
+   * @param pouredTokens the call's cost if the bucket already contains this cost; otherwise 0, for
+   *     example for a peek
    * @param resetMicros time until the bucket is empty
    */
   public static long delayMicros(BucketLimit limit, long pouredTokens, long resetMicros) {

@@ -65,7 +65,7 @@ public enum LimitAlgorithm {
 
   /** Source of the members of a limit that is being read. */
   public interface MemberSource {
-    /** Returns the value of a member; 0 if it is absent. */
+    /** Returns the value of a member; 0 if the member is absent. */
     long member(String name);
   }
 

@@ -4,15 +4,18 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The effect of a changed limit on a bucket that refills. It converts the time at which the bucket
- * is full under the old limit to the time under the new limit. The bucket keeps the tokens that it
- * held at the newest charge, up to the new capacity. It keeps a debt unchanged. From the newest
- * charge on it refills at the new rate. If the number of units per token changes, the bucket loses
+ * The effect of a changed limit on a bucket that refills. A change converts the time at which the
+ * bucket is full under the old limit to the corresponding time under the new limit. The bucket
+ * keeps the tokens that it
+ * held at the newest charge, up to the new capacity. A debt stays unchanged. From the newest charge
+ * on, the bucket refills at the new rate. If the number of units per token changes, the bucket
+ * loses
  * its fraction of a token.
  *
- * <p>Example: a bucket of capacity 1,000 gains one token an hour and lacks 900. If the capacity is
- * lowered to 10, the bucket is full. If the capacity is raised to 1,000 again, the bucket lacks
- * 990.
+ * <p>Example: a bucket of capacity 1,000 gains one token an hour and lacks 900 tokens. If the
+ * capacity is
+ * lowered to 10, the bucket is full. If the capacity is raised to 1,000 again, the bucket lacks 990
+ * tokens.
  *
  * <p>The cache changes its bucket in the same way at the first decision under the new limit.
  * Immutable.
@@ -71,7 +74,7 @@ public final class LimitChange {
 
   /**
    * Converts a refill time of the old limit into the time in which the new limit refills the same
-   * tokens. The absolute value is at most {@link Numbers#MAX}.
+   * number of tokens. The absolute value of the result is at most {@link Numbers#MAX}.
    */
   public long sameTokensMicros(long beforeMicros) {
     long micros = refillAfter.microsFor(refillBefore.tokensIn(beforeMicros));

@@ -34,13 +34,13 @@ public final class LogState {
     return costs[index];
   }
 
-  /** Returns the time of the newest call; 0 if there is none. */
+  /** Returns the time of the newest call; 0 if the log is empty. */
   long lastMicros() {
     return size() == 0 ? 0 : timesMicros[size() - 1];
   }
 
   /**
-   * Returns the log without its {@code dropped} oldest calls, and with one more call at the end.
+   * Returns a log that lacks the {@code dropped} oldest calls and has one more call at the end.
    */
   public LogState with(int dropped, long atMicros, long cost) {
     int kept = size() - dropped;

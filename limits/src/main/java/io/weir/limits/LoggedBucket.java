@@ -6,7 +6,8 @@ package io.weir.limits;
  * it was admitted.
  *
  * <p>If the cache's clock is behind the newest call, admitted calls get the time of the newest
- * call. They therefore count for longer, never for a shorter time. If the newest call is ahead of
+ * call. Admitted calls therefore count for more than one window, never for less. If the newest call
+ * is ahead of
  * the clock by more than a window, the log counts as empty.
  *
  * @param limit the limit

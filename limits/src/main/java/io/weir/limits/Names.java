@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * without control characters and unpaired surrogates. Stateless and thread-safe.
  */
 public final class Names {
-  /** Maximum length of a name in bytes of UTF-8. It bounds the length of every key. */
+  /** Maximum length of a name in bytes of UTF-8. The maximum bounds the length of every key. */
   public static final int MAX_BYTES = 256;
 
   private Names() {}
@@ -23,7 +23,7 @@ public final class Names {
 
   /**
    * Returns the rule that a text violates, as a phrase that follows the name of the field; null if
-   * the text is valid. The rules are the rules for names, with another maximum length. The result
+   * the text is valid. The rules for names apply, with another maximum length. The result
    * contains no part of the text.
    *
    * @param maxBytes maximum length in bytes of UTF-8

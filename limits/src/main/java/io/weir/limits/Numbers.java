@@ -10,7 +10,7 @@ public final class Numbers {
   public static final long MAX = (1L << 53) - 1;
 
   /**
-   * Maximum time in epoch milliseconds, in the year 2255. Its value in microseconds is at most
+   * Maximum time in epoch milliseconds, in the year 2255. In microseconds, this time is at most
    * {@link #MAX}.
    */
   public static final long MAX_EPOCH_MILLIS = MAX / 1_000;
@@ -25,7 +25,7 @@ public final class Numbers {
   /**
    * Requires that a number of a record is in {@code [least, MAX]}.
    *
-   * @throws IllegalArgumentException if it is not; the message names the member
+   * @throws IllegalArgumentException if the number is out of range; the message names the member
    */
   public static void require(String member, long value, long least) {
     require(member, value, least, MAX);
@@ -34,7 +34,7 @@ public final class Numbers {
   /**
    * Requires that a number of a record is in {@code [least, most]}.
    *
-   * @throws IllegalArgumentException if it is not; the message names the member
+   * @throws IllegalArgumentException if the number is out of range; the message names the member
    */
   public static void require(String member, long value, long least, long most) {
     if (value < least || value > most) {

@@ -5,14 +5,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The arithmetic of one period of a quota or of one window. The bucket begins full, never refills,
- * and ends with its period. Its state is the number of tokens used. If the capacity changes during
+ * and ends with its period. The state of the bucket is the number of tokens used. If the capacity
+ * changes during
  * the period, the new capacity therefore applies to the whole period. Example: 70 of 100 tokens are
- * used. If the capacity becomes 120, 50 tokens are left. If it becomes 60, the bucket has a debt of
- * 10.
+ * used. If the capacity becomes 120, 50 tokens are left. If the capacity becomes 60, the bucket has
+ * a debt of 10 tokens.
  *
- * <p>A node whose clock is behind may request a period that has ended by the cache's clock. The
- * bucket of that period then still decides. Waiting times are 1 µs, and the cache keeps the state
- * for {@link #TTL_MARGIN_MILLIS}. Immutable.
+ * <p>A node whose clock is behind can request a period that has ended by the cache's clock. The
+ * bucket of the ended period then still decides. Its waiting times are 1 µs, and the cache keeps
+ * its state for {@link #TTL_MARGIN_MILLIS}. Immutable.
  */
 final class PeriodBucket implements BucketArithmetic {
   private final long capacityTokens;

@@ -4,7 +4,8 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The limit of one period. Its bucket begins full, never refills, and ends with the period. The
+ * The limit of one period. The bucket of a period begins full, never refills, and ends with the
+ * period. The
  * next period has its own bucket. Immutable.
  */
 public sealed interface PeriodLimit extends BucketLimit

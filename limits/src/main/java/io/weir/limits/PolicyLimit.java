@@ -34,8 +34,8 @@ public sealed interface PolicyLimit
   BucketLimit ofBucket(PeriodicLimit.@Nullable Span period);
 
   /**
-   * Returns true if the other limit admits every call that this limit admits; false if it does not,
-   * or if the limits cannot be compared.
+   * Returns true if the other limit admits every call that this limit admits; false otherwise, or
+   * if the limits cannot be compared.
    */
   boolean isNoWiderThan(PolicyLimit other);
 
@@ -64,7 +64,7 @@ public sealed interface PolicyLimit
     return cacheOnlyText;
   }
 
-  /** Returns whether charges of its buckets can be recorded. */
+  /** Returns whether charges of the limit's buckets can be recorded. */
   default boolean isRecordable() {
     return true;
   }

@@ -5,16 +5,17 @@ package io.weir.limits;
  * The rate at which a bucket gains tokens: a number of tokens per period, evenly over the period.
  * Immutable.
  *
- * <p>It converts tokens to the time in which the bucket gains them, and back. The records represent
- * a bucket by the time at which it is full. That bucket equals the bucket of {@link TokenBucket},
- * but its debt needs no bound. Results are computed in binary64 and rounded to a microsecond, so a
+ * <p>Methods convert a number of tokens to the time in which the bucket gains these tokens, and
+ * back. The records represent a bucket by the time at which the bucket is full. In this form, the
+ * debt of a bucket needs no bound; otherwise the bucket equals the bucket of {@link TokenBucket}.
+ * Results are computed in binary64 and rounded to a microsecond, so a
  * result of 2^52 µs may be wrong by 1 µs.
  *
  * @param tokens tokens gained each period; 1 to 2^53 − 1
  * @param periodMicros length of a period in microseconds; 1 µs to 366 days
  */
 public record Refill(long tokens, long periodMicros) {
-  /** Returns the number of tokens that the bucket gains in a time. */
+  /** Returns the number of tokens that the bucket gains in the given time. */
   public double tokensIn(long micros) {
     return (double) micros * tokens / periodMicros;
   }

@@ -4,10 +4,10 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The arithmetic of the current sub-window of a {@link SlidingWindow} at one time. It subtracts the
- * tokens taken in the earlier sub-windows from the level. It also subtracts the tokens that nodes
- * whose clocks are ahead have taken in the next sub-window. Otherwise it equals {@link
- * PeriodBucket}. Immutable.
+ * The arithmetic of the current sub-window of a {@link SlidingWindow} at one time. This arithmetic
+ * subtracts the tokens taken in the earlier sub-windows from the level. Nodes whose clocks are
+ * ahead take tokens in the next sub-window, and this arithmetic also subtracts these tokens. In all
+ * other respects, this arithmetic equals {@link PeriodBucket}. Immutable.
  *
  * <p>Example: 100 tokens per minute with one sub-window. Calls took 80 tokens in the previous
  * minute and 30 in the current minute. After 15 s, three quarters of the 80 tokens count, so 10
@@ -27,14 +27,14 @@ final class SlidingBucket implements BucketArithmetic {
    */
   private final long[] others;
 
-  /** Number of earlier sub-windows. It is also the index of the current sub-window. */
+  /** Number of earlier sub-windows, and index of the current sub-window. */
   private final int current;
 
   private final long steps;
   private final long stepMicros;
   private final long endsAtMicros;
 
-  /** Tokens of the other sub-windows that count now; 0 to 2^53 − 1. */
+  /** Tokens that count now in the other sub-windows; 0 to 2^53 − 1. */
   private final long otherTokens;
 
   SlidingBucket(SlidingWindowLimit limit, long[] others, long nowEpochMicros) {
@@ -53,7 +53,8 @@ final class SlidingBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the number of steps until the current sub-window ends, rounded up; 0 if it has ended.
+   * Returns the number of steps until the current sub-window ends, rounded up; 0 if the sub-window
+   * has ended.
    */
   private long stepsLeft(long nowEpochMicros) {
     long leftMicros = Math.max(0, endsAtMicros - nowEpochMicros);
@@ -75,7 +76,7 @@ final class SlidingBucket implements BucketArithmetic {
 
   /**
    * Returns the tokens taken in the sub-window with the given index. Index 0 is the oldest
-   * sub-window, and the current sub-window precedes the next one.
+   * sub-window. The last two indexes are the current sub-window and the next sub-window.
    */
   private long count(int index, BucketState refilled) {
     if (index == current) {
@@ -90,8 +91,8 @@ final class SlidingBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the time until no taken tokens count; 0 if no taken tokens count now. This is the time
-   * until the newest sub-window in which tokens were taken no longer counts.
+   * Returns the time until all taken tokens have stopped counting; 0 if no taken tokens count now.
+   * The newest sub-window in which calls took tokens determines this time.
    */
   @Override
   public long resetMicros(BucketState refilled, long nowEpochMicros) {
@@ -130,7 +131,10 @@ final class SlidingBucket implements BucketArithmetic {
     return fallsTo(most, others.length, refilled, nowEpochMicros);
   }
 
-  /** Returns the time until the weighted count of a sub-window has fallen to a number of tokens. */
+  /**
+   * Returns the time until the weighted count of a sub-window has fallen to the given number of
+   * tokens.
+   */
   private long fallsTo(long tokens, int index, BucketState refilled, long nowEpochMicros) {
     long count = Math.min(count(index, refilled), Numbers.MAX / steps);
     long stepsLeft = count == 0 ? steps : Math.min(steps, tokens * steps / count);

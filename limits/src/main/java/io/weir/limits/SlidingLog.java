@@ -10,8 +10,9 @@ import org.jspecify.annotations.Nullable;
  * A limit on the number of tokens in any interval of a given length, the window. The limit is
  * exact. The cache stores the time and the cost of each admitted call for one window.
  *
- * <p>Bound: in any interval of the window's length, calls take at most the capacity. This holds
- * unless the cache loses the log or its clock is set back. Memory: about 18 bytes per admitted call
+ * <p>Bound: in any interval of the window's length, calls take at most the capacity. The bound
+ * holds unless the cache loses the log or the cache's clock is set back. Memory: about 18 bytes per
+ * admitted call
  * of the last window. The capacity is therefore at most {@value #MAX_TOKENS}. For a larger limit
  * use a {@link SlidingWindow} with sub-windows.
  *

@@ -5,31 +5,34 @@ import java.time.Duration;
 
 /**
  * A limit on the number of tokens in any interval of a given length, the window. Counters of
- * sub-windows approximate it. The window covers the newer sub-windows, so their counts apply in
- * full. It covers only a part of the oldest sub-window, so the same part of that count applies,
- * rounded up. With one sub-window, this is the known algorithm that weights the count of the
- * previous window. Each sub-window has its own bucket, which is counted, recorded and corrected
+ * sub-windows approximate this number. The window covers the newer sub-windows, so their counts
+ * apply in full. The window covers only a part of the oldest sub-window, so the same part of the
+ * oldest count applies, rounded up. With one sub-window, this algorithm is the usual sliding window
+ * counter: it weights the count of the previous window. Each sub-window has its own bucket, which
+ * is counted, recorded and corrected
  * like a bucket of a {@link FixedWindow}. The limit applies to the sum of the sub-windows.
  *
  * <p>Sub-windows begin at each multiple of their length since 1970-01-01T00:00:00Z.
  *
  * <p>Bound: in any interval of the window's length, calls take at most limit + e × c tokens. Here c
  * is the count of the sub-window in which the interval begins. The factor e is the elapsed part of
- * the sub-window in which the interval ends. Calls therefore take less than twice the limit. They
+ * the sub-window in which the interval ends. Calls therefore take less than twice the limit. Calls
  * come close to twice the limit only if all calls arrive at the end of two sub-windows that are one
- * window apart. If the calls of each sub-window are spread evenly, they take at most the limit.
+ * window apart. If the calls of each sub-window are spread evenly, the calls take at most the
+ * limit.
  *
  * <p>At a boundary, two nodes may select two adjacent sub-windows. Each node still counts the calls
  * of the other node, because the tokens taken in the next sub-window also count. A call then counts
  * for less than one window: the time from the selection of its sub-window to its decision is
- * missing. The bound holds for windows that are shorter by that time. If nodes differ by more than
- * one sub-window, there is no bound on the sum. This may happen after a clock was set back, until
- * all nodes have followed it.
+ * missing. In this case, the bound holds only for intervals that are shorter than the window by the
+ * missing time. If nodes differ by more than
+ * one sub-window, there is no bound on the sum. Nodes can differ by so much after a clock was set
+ * back, until all nodes have adopted the new time.
  *
  * @param capacityTokens tokens per window; 1 to 2^53 − 1
  * @param lengthSeconds length of a window; 1 s to 366 days
- * @param subWindows number of sub-windows per window; 1 to {@value #MAX_SUB_WINDOWS}. All have the
- *     same length, in whole seconds
+ * @param subWindows number of sub-windows per window; 1 to {@value #MAX_SUB_WINDOWS}. All
+ *     sub-windows have the same length, in whole seconds
  * @param resetJitterSeconds maximum delay that is added to the sub-windows of a bucket; 0 to the
  *     length of a sub-window
  * @see <a href="https://blog.cloudflare.com/counting-things-a-lot-of-different-things/">How we
@@ -66,7 +69,7 @@ public record SlidingWindow(
     return lengthSeconds / subWindows;
   }
 
-  /** Returns the sub-window that contains a time. It is the same for all clients. */
+  /** Returns the sub-window that contains a time. The sub-window is the same for all clients. */
   @Override
   public Span at(long epochMillis, ClientCalendar client) {
     long second = Math.floorDiv(epochMillis, 1_000L);
@@ -100,7 +103,7 @@ public record SlidingWindow(
   @Override
   public String describe() {
     return String.format(
-        "%d tokens in any %s, by %d sub-window%s",
+        "%d tokens in any %s, counted in %d sub-window%s",
         capacityTokens, Duration.ofSeconds(lengthSeconds), subWindows, subWindows == 1 ? "" : "s");
   }
 }

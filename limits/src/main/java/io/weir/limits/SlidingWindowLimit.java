@@ -35,9 +35,9 @@ public record SlidingWindowLimit(
   }
 
   /**
-   * Returns the length of the steps in which the weight of the oldest sub-window falls. It is the
-   * shortest of 1 µs, 1 ms and 1 s for which the capacity times the steps of a sub-window stays
-   * below 2^53.
+   * Returns the length of the steps in which the weight of the oldest sub-window falls. The result
+   * is the shortest of 1 µs, 1 ms and 1 s for which the capacity times the number of steps in a
+   * sub-window is below 2^53.
    *
    * @throws IllegalArgumentException if no such length exists
    */

@@ -8,12 +8,14 @@ import org.jspecify.annotations.Nullable;
  * The slots of a {@link ConcurrencyLimit} and the claim of one holder, at the time of a decision. A
  * lease runs until its exclusive end, by the cache's clock.
  *
- * <p>Example: 2 slots and leases of 30 s. A takes a slot at 0 s, and B takes a slot at 10 s. At 20
- * s C is denied and may retry after 10 s. At 25 s A renews its lease, which then ends at 55 s. B
- * does not renew its lease, which expires at 40 s. C then gets a slot.
+ * <p>Example: 2 slots and leases of 30 s. Holder A takes a slot at 0 s, and holder B takes a slot
+ * at 10 s. At 20 s, holder C is denied and may retry after 10 s. At 25 s, holder A renews its
+ * lease, which then ends at 55 s. Holder B does not renew its lease, which expires at 40 s. Holder
+ * C then gets a slot.
  *
  * <p>If the cache's clock has stepped back since the slots were written, the time of the write
- * counts as now. Each lease then has the same remaining time as at the write. Another holder
+ * counts as now. Each lease then has the remaining time that it had when the slots were written.
+ * Another holder
  * therefore never gets a slot that is in use. The slot of a crashed holder is free at most one
  * lease after the step. Weir ignores a lease that ends more than twice the longest lease from now,
  * because Weir never writes such a lease.
@@ -31,7 +33,7 @@ public record SlotBucket(
     slots = backMicros > 0 ? slots.earlierBy(backMicros) : slots;
   }
 
-  /** Maximum time from now to the end of a lease that counts. */
+  /** Maximum time from now to the end of a lease; a lease that ends later does not count. */
   static final long MAX_AHEAD_MICROS = 2 * ConcurrencyLimit.MAX_LEASE_MICROS;
 
   /** Returns the same slots with the claim of another holder. */
@@ -82,7 +84,8 @@ public record SlotBucket(
   }
 
   /**
-   * Returns the time until the first lease expires if it is not renewed; 0 if the holder has a slot
+   * Returns the time until the first lease expires if no lease is renewed; 0 if the holder has a
+   * slot
    * or may take a slot. A holder may release its slot earlier.
    */
   @Override
@@ -103,14 +106,17 @@ public record SlotBucket(
         slots.only(this::runs).with(claim.holder(), nowEpochMicros + limit.leaseMicros()));
   }
 
-  /** Returns the slots after the holder has released its slot, if it has one. */
+  /**
+   * Returns the slots after the holder has released its slot. If the holder has no slot, nothing
+   * changes.
+   */
   public SlotBucket released() {
     return changed(slots.only(this::runs).without(claim.holder()));
   }
 
   /**
-   * Returns the slots that the cache must write again because the clock has stepped back since the
-   * last write; null if the clock has not stepped back.
+   * Returns the slots that the cache must write again if the clock has stepped back since the last
+   * write; otherwise null.
    *
    * @param kept the stored slots
    */

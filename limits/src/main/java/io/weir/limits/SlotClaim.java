@@ -6,8 +6,8 @@ package io.weir.limits;
  *
  * @param holder identifies the holder: {@value #HOLDER_CHARS} characters of Base64 for URLs
  * @param untilEpochMicros time until which the holder may take a new slot, in microseconds since
- *     1970 by the cache's clock; {@link #ALWAYS} for a new call. For a renewal it is limited,
- *     because a renewal must not take a slot again after the lease has expired
+ *     1970 by the cache's clock; {@link #ALWAYS} for a new call. For a renewal, the time is
+ *     limited: a renewal must not take a slot again after the lease has expired
  */
 public record SlotClaim(String holder, long untilEpochMicros) {
   /** Value for a new call, which may take a slot at any time. */
@@ -36,7 +36,7 @@ public record SlotClaim(String holder, long untilEpochMicros) {
     return new SlotClaim(BucketKey.Part.hash(client.length() + ":" + client + id), ALWAYS);
   }
 
-  /** Returns a claim of the same holder with another end. */
+  /** Returns a claim of the same holder with another {@link #untilEpochMicros}. */
   public SlotClaim until(long epochMicros) {
     return new SlotClaim(holder, epochMicros);
   }

@@ -4,7 +4,8 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The key of the slots of a {@link ConcurrencyLimit}, which are not recorded. Example: {@code
+ * The key under which the cache stores the slots of a {@link ConcurrencyLimit}. Weir does not
+ * record slots. Example: {@code
  * w1:{4:acme}:7:reports@slots}. Immutable.
  *
  * @param client the client; null if clients share the slots
@@ -16,7 +17,8 @@ public record SlotKey(BucketKey.@Nullable Part client, BucketKey.Part policy, St
   private static final String CLIENT_START = BucketKey.VERSION + ":{";
 
   /**
-   * Maximum length of a key. Its parts are a client, a policy, a plan, an endpoint and a network.
+   * Maximum length of a key. The longest key has a client, a policy, a plan, an endpoint and a
+   * network.
    */
   public static final int MAX_CHARS = 400;
 
@@ -48,7 +50,7 @@ public record SlotKey(BucketKey.@Nullable Part client, BucketKey.Part policy, St
     return new IllegalArgumentException("the text is not a valid key of slots: " + text);
   }
 
-  /** Reader of the parts of a key. It also composes the key from the parts. */
+  /** Reader of the parts of a key. The reader also composes the key from the parts. */
   private static final class Reader {
     private final String text;
     private int at = CLIENT_START.length();

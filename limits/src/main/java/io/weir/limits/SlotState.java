@@ -24,7 +24,7 @@ public final class SlotState {
     this.writtenMicros = writtenMicros;
   }
 
-  /** Returns the time of the last write by the cache's clock; 0 if it is unknown. */
+  /** Returns the time of the last write by the cache's clock; 0 if the time is unknown. */
   long writtenMicros() {
     return writtenMicros;
   }
@@ -36,7 +36,7 @@ public final class SlotState {
     return size() == 0 ? EMPTY : new SlotState(holders, endsMicros, epochMicros);
   }
 
-  /** Returns these slots with all times earlier by the given time. */
+  /** Returns these slots after subtracting the given duration from all times. */
   SlotState earlierBy(long micros) {
     long[] ends = Arrays.stream(endsMicros).map(end -> end - micros).toArray();
     return new SlotState(holders, ends, writtenMicros - micros);
@@ -56,7 +56,7 @@ public final class SlotState {
     return ends;
   }
 
-  /** Returns when a holder's lease ends; 0 if it has no lease. */
+  /** Returns when a holder's lease ends; 0 if the holder has no lease. */
   long endMicros(String holder) {
     for (int i = 0; i < holders.length; i++) {
       if (holders[i].equals(holder)) {
@@ -71,7 +71,10 @@ public final class SlotState {
     return Arrays.stream(endsMicros).filter(counts).toArray();
   }
 
-  /** Returns these slots with a new lease of a holder. It replaces the holder's previous lease. */
+  /**
+   * Returns these slots with a new lease of a holder. The new lease replaces the holder's previous
+   * lease.
+   */
   public SlotState with(String holder, long endMicros) {
     SlotState others = without(holder);
     int size = others.size();
@@ -87,7 +90,7 @@ public final class SlotState {
     return filtered((each, end) -> !each.equals(holder));
   }
 
-  /** Returns the slots whose ends of lease satisfy a condition. */
+  /** Returns the slots whose leases end at a time that satisfies a condition. */
   SlotState only(LongPredicate counts) {
     return filtered((each, end) -> counts.test(end));
   }
@@ -110,8 +113,8 @@ public final class SlotState {
   }
 
   /**
-   * Returns whether the other state has the same time of the last write, and the same holders with
-   * the same ends of lease, in any order.
+   * Returns whether the other state has the same time of the last write and the same leases, in any
+   * order.
    */
   @Override
   public boolean equals(Object other) {

@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The arithmetic of a token bucket under one limit. Immutable.
  *
- * <p>Example: a bucket of capacity 10 gains one token per 100 ms and holds 4. A call of cost 6 is
+ * <p>Example: a bucket of capacity 10 gains one token per 100 ms and holds 4 tokens. A call of cost
+ * 6 is
  * denied and may retry after 200 ms. A retry after 199.999 ms is denied; a retry after 200 ms is
  * allowed.
  *
@@ -53,8 +54,8 @@ public final class TokenBucket implements BucketArithmetic {
   /**
    * {@inheritDoc}
    *
-   * <p>The result is the time until the bucket is full, minus the time in which it gains all but
-   * one of the tokens that it lacks.
+   * <p>The result is the time until the bucket is full, minus the time in which the bucket gains
+   * all of its missing tokens except one.
    */
   @Override
   public long moreMicros(long remainingTokens, long resetMicros) {
@@ -112,13 +113,14 @@ public final class TokenBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the bucket as of now.
+   * Returns the bucket at the current time.
    *
    * <ul>
    *   <li>No stored state, or the state of a quota: the bucket is full and has epoch 0.
    *   <li>The clock stepped back: the bucket does not refill until the clock reaches {@code last}.
-   *       If {@code last} is ahead by more than the fill time of an empty bucket, it {@linkplain
-   *       #countsAsNow counts as now}. The bucket therefore refills again at most one fill time
+   *       If {@code last} is ahead of the clock by more than the fill time of an empty bucket,
+   *       {@code last} {@linkplain #countsAsNow counts as now}. The bucket therefore refills again
+   *       at most one fill time
    *       after the step.
    *   <li>The limit changed: the bucket keeps its whole tokens up to the new capacity, and loses
    *       the fraction of a token. A debt is rounded up to a whole token. For the time since {@code
@@ -183,7 +185,8 @@ public final class TokenBucket implements BucketArithmetic {
 
   /**
    * Returns the time until a refilled bucket has enough tokens for the cost, rounded up. Returns 0
-   * if it has enough tokens now, and −1 if its capacity is below the cost. The result accounts for
+   * if the bucket has enough tokens now, and −1 if the bucket's capacity is below the cost. The
+   * result accounts for
    * the elapsed fraction of the tick, and for a {@code last} in the future.
    */
   @Override
@@ -207,7 +210,8 @@ public final class TokenBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the length of the ticks minus the elapsed time; at most {@link #MAX_WAIT_MICROS}.
+   * Returns the length of the given number of ticks minus the elapsed time; at most {@link
+   * #MAX_WAIT_MICROS}.
    *
    * @param passedMicros elapsed time, less than a tick; negative if the first tick begins in the
    *     future

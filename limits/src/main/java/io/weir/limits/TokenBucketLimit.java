@@ -73,8 +73,8 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
 
   /**
    * Returns one node's share of the limit. The share has 1 / nodes of the capacity, rounded down
-   * but at least one token, and 1 / nodes of the rate. Example: of capacity 100 and 10 tokens per
-   * second, each of 4 nodes gets capacity 25 and 10 tokens per 4 s.
+   * but at least one token, and 1 / nodes of the rate. Example: 4 nodes share a limit of capacity
+   * 100 and 10 tokens per second. Each node gets capacity 25 and 10 tokens per 4 s.
    *
    * <p>Because of rounding, the sum of all shares exceeds the limit in two cases. If the capacity
    * is below the number of nodes, each node gets one token. If the rate is below one token per 366
@@ -115,8 +115,9 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
    * full. As in decision 0005, level(t) = capacity − (full_at − t)⁺ · refill / period, rounded
    * down.
    *
-   * <p>Example: a bucket of capacity 100 gains 100 tokens per minute. If it will be full in 600 ms,
-   * it lacks one token and holds 99. If it will be full in 601 ms, it holds 98.
+   * <p>Example: a bucket of capacity 100 gains 100 tokens per minute. If the bucket will be full in
+   * 600 ms, it lacks one token and holds 99 tokens. If the bucket will be full in 601 ms, it holds
+   * 98 tokens.
    */
   @Override
   public long levelTokens(long fullAtEpochMicros, long usedTokens, long nowEpochMicros) {

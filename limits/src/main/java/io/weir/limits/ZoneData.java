@@ -19,7 +19,8 @@ public final class ZoneData {
   private ZoneData() {}
 
   /**
-   * Returns the version of the data as IANA names it. {@code 2025a} is the first version of 2025.
+   * Returns the version of the time zone data in IANA's form. {@code 2025a} is the first version of
+   * 2025.
    */
   public static String version() {
     return ZoneRulesProvider.getVersions("UTC").lastKey();

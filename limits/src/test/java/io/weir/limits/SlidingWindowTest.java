@@ -177,7 +177,7 @@ final class SlidingWindowTest {
     assertFalse(window.isNoWiderThan(new SlidingWindow(6, 60, 2)));
     assertFalse(
         window.isNoWiderThan(new FixedWindow(6, 60, FixedWindow.Alignment.EPOCH, ZoneOffset.UTC)));
-    assertEquals("5 tokens in any PT1M, by 4 sub-windows", window.describe());
+    assertEquals("5 tokens in any PT1M, counted in 4 sub-windows", window.describe());
   }
 
   /**

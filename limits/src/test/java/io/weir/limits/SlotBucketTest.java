@@ -132,7 +132,7 @@ class SlotBucketTest {
         IllegalArgumentException.class, () -> new ConcurrencyLimit(1, 24 * 3_600 * SECOND + 1));
     assertEquals(3, new ConcurrencyLimit(10, SECOND).shareOf(3).capacityTokens());
     assertEquals(1, new ConcurrencyLimit(2, SECOND).shareOf(3).capacityTokens());
-    assertEquals("2 at once, each for PT30S without a renewal", TWO.describe());
+    assertEquals("2 concurrent calls, each for PT30S without a renewal", TWO.describe());
     assertTrue(TWO.isNoWiderThan(new ConcurrencyLimit(2, 20 * SECOND)));
     assertFalse(TWO.isNoWiderThan(new ConcurrencyLimit(2, 40 * SECOND)));
     assertFalse(TWO.isNoWiderThan(new ConcurrencyLimit(1, 30 * SECOND)));

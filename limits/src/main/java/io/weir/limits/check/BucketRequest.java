@@ -8,11 +8,11 @@ import io.weir.limits.BucketLimit;
  *
  * @param bucket the bucket's key in the cache
  * @param limit the bucket's capacity and refill
- * @param enforced whether the bucket denies the call if it has too few tokens for the cost. A
- *     bucket that is not enforced (shadow) never denies a call; it is charged if it has enough
- *     tokens for the cost
- * @param held true if the bucket must not decide while the cache is not restored. The check is then
- *     undecided ({@link Decision.Cause#COLD})
+ * @param enforced whether the bucket denies the call if the bucket has too few tokens for the cost.
+ *     A bucket that is not enforced (shadow) never denies a call; an allowed call charges such a
+ *     bucket if the bucket has enough tokens
+ * @param held true if the bucket must not decide while the cache is not restored; until then, the
+ *     check is undecided ({@link Decision.Cause#COLD})
  */
 public record BucketRequest(String bucket, BucketLimit limit, boolean enforced, boolean held) {
   /** Creates a request for a bucket that also decides while the cache is not restored. */

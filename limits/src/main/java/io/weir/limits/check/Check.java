@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record Check(
     List<BucketRequest> buckets, long cost, @Nullable SlotClaim claim, boolean inBatch) {
-  /** Maximum number of buckets in one check. It bounds the run time of one script call. */
+  /** Maximum number of buckets in one check. The maximum bounds the run time of one script call. */
   public static final int MAX_BUCKETS = 16;
 
   public Check {

@@ -15,9 +15,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Decides a check: it reads all buckets, and then charges all of them or none. A shadow bucket
- * never denies a call. It is charged if the call is allowed and the bucket has enough tokens for
- * the cost. While the cache is not restored, a check with an enforced {@linkplain
+ * Decides a check: reads all buckets of the check, and then charges all buckets or none. A shadow
+ * bucket never denies a call. An allowed call charges a shadow bucket only if the bucket has enough
+ * tokens for the cost. While the cache is not restored, a check with an enforced {@linkplain
  * BucketRequest#held held} bucket is undecided. Stateless and thread-safe.
  */
 public final class CheckDecider {
@@ -28,8 +28,8 @@ public final class CheckDecider {
   private CheckDecider() {}
 
   /**
-   * Returns whether the bucket must not decide while the cache is not restored. False for a shadow
-   * bucket, because it never denies a call.
+   * Returns whether the bucket must not decide while the cache is not restored. Returns false for a
+   * shadow bucket, because a shadow bucket never denies a call.
    */
   public static boolean isHeldBack(BucketRequest request) {
     return request.held() && request.enforced();
@@ -45,8 +45,8 @@ public final class CheckDecider {
   public record Write(String bucket, BucketState state, long ttlMillis) {}
 
   /**
-   * A bucket whose stored time counts as now. Only the new time is written, and the expiry does not
-   * change.
+   * A bucket whose stored time counts as now. The cache writes only the new time, and does not
+   * change the expiry.
    *
    * @param bucket the bucket's key
    * @param state the state to keep
@@ -68,8 +68,8 @@ public final class CheckDecider {
    * @param bucket the bucket's key
    * @param slots the slots to keep
    * @param ttlMillis how long to keep them
-   * @param restarted true if only the ends of the leases are written because the clock has stepped
-   *     back; no slot is taken, renewed or released
+   * @param restarted true if the cache writes only the ends of the leases because the clock has
+   *     stepped back; no slot is taken, renewed or released
    */
   public record SlotWrite(String bucket, SlotState slots, long ttlMillis, boolean restarted) {}
 

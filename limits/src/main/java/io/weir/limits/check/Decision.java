@@ -8,7 +8,7 @@ public sealed interface Decision {
 
   /** A decision that the cache made after it evaluated every bucket of the check. */
   sealed interface Decided extends Decision permits Allowed, Denied {
-    /** Returns when the cache decided, in microseconds since 1970 by its clock. */
+    /** Returns when the cache decided, in microseconds since 1970 by the cache's clock. */
     long decidedAtEpochMicros();
 
     /** Returns one reply per bucket, in the order of the check. */
@@ -16,8 +16,8 @@ public sealed interface Decision {
   }
 
   /**
-   * The call is allowed: every enforced bucket had enough tokens. The cache took the cost from all
-   * of them, except for a peek.
+   * The call is allowed: every enforced bucket had enough tokens. The cache took the cost from
+   * every enforced bucket, except for a peek.
    */
   record Allowed(long decidedAtEpochMicros, List<BucketReply> buckets) implements Decided {
     public Allowed {
@@ -45,9 +45,9 @@ public sealed interface Decision {
   }
 
   /**
-   * The call is denied by enforced buckets that, as the node already knows, do not have enough
-   * tokens. Usually the node sent no request to the cache. If {@code isPartial} is true, it sent
-   * requests, and only some of the servers have replied.
+   * The node denies the call because it already knows that enforced buckets do not have enough
+   * tokens. Usually the node sent no request to the cache. If {@code isPartial} is true, the node
+   * sent requests, and only some of the servers have replied.
    *
    * @param shortages the buckets that do not have enough tokens, at least one, in the order of the
    *     check
@@ -68,14 +68,15 @@ public sealed interface Decision {
      * A bucket with too few tokens for the cost.
      *
      * @param bucket index of the bucket in the check
-     * @param reply the current content of the bucket, without later charges than those that the
-     *     node knows; it contains no epoch
+     * @param reply the current content of the bucket, without charges that the node does not know;
+     *     the reply contains no epoch
      */
     public record Shortage(int bucket, BucketReply reply) {}
   }
 
   /**
-   * The cache did not reply before the deadline, or did not decide. It may have charged the call.
+   * The cache did not reply before the deadline, or did not decide. The cache may have charged the
+   * call.
    *
    * @param cause the reason
    * @param detail one sentence for the log; contains no data of a client
@@ -90,7 +91,8 @@ public sealed interface Decision {
     UNAVAILABLE,
     /**
      * This process is overloaded. Too many checks are waiting, or the process did not send the
-     * check or read the reply before the deadline. The server may be working. The call must be
+     * check or read the reply before the deadline. The server itself may work normally. The call
+     * must be
      * rejected because of overload.
      */
     REJECTED,

@@ -8,34 +8,36 @@ import java.util.Locale;
 /**
  * The state that a bucket should have according to the records. A correction states how full the
  * bucket should have been when the cache's counter of this epoch was {@code chargedTokens}. The
- * cache adds its later charges. A correction may therefore arrive late, and the cache may apply it
- * while it decides calls.
+ * cache then adds the charges that it made after this counter value. A correction may therefore
+ * arrive late, and the cache may apply a correction while it decides calls.
  *
- * <p>A correction may arrive more than once, because it states an absolute value. The cache applies
- * it only if its (epoch, version) is greater than the (epoch, version) of the last applied
- * correction. Immutable.
+ * <p>A correction states an absolute value, and may therefore arrive more than once. The cache
+ * applies a correction only if the (epoch, version) is greater than the (epoch, version) of the
+ * last applied correction. Immutable.
  *
  * @param bucket the bucket's key in the decision cache
  * @param limit the bucket's limit according to the newest record
  * @param epoch the bucket epoch to which the correction refers. If the bucket is missing, or has
- *     reverted to a state before {@code chargedTokens}, the correction begins a new epoch
+ *     reverted to a state before {@code chargedTokens}, the correction begins a new epoch of the
+ *     bucket
  * @param version number of the correction among the corrections of the bucket, from 1; a greater
  *     version replaces a smaller version
  * @param chargedTokens value of the cache's counter up to which the correction includes the records
- * @param fullAtEpochMicros when the bucket will be full if no call takes more tokens. This
- *     determines the content of a token bucket. For a quota it is the end of the period
+ * @param fullAtEpochMicros when the bucket will be full if no call takes more tokens. This time
+ *     determines the content of a token bucket. For a quota, this time is the end of the period
  * @param totalTokens tokens of all records since the bucket was last known to be full. For a quota,
- *     the tokens of the whole period, so that capacity − total tokens are left
+ *     this is the number of tokens used in the whole period, and capacity − {@code totalTokens} are
+ *     left
  * @param driftTokens cumulative difference in this epoch: tokens of the records − tokens that the
- *     cache charged. Positive if the cache charged too few tokens, negative if it charged tokens
- *     without a record
+ *     cache charged. The difference is positive if the cache charged too few tokens, and negative
+ *     if the cache charged tokens without a record
  * @param cause reason for which the correction was published
  * @param disturbedAtEpochMillis decision time of the oldest call that this correction includes for
  *     the first time
  * @param asOfEpochMillis when the correction was computed, by the clock of the Kafka broker
  * @param knownThroughEpochMicros time of the newest charge or stamp that the correction includes,
- *     by the cache's clock. If the cache's clock is behind it by more than the bucket's fill time,
- *     the clock has stepped back, and this time counts as now. 0 if it is unknown
+ *     by the cache's clock; 0 if the time is unknown. If the clock is behind this time by more than
+ *     the bucket's fill time, the clock has stepped back, and this time counts as now
  */
 public record Correction(
     String bucket,

@@ -6,7 +6,7 @@ package io.weir.limits.correction;
  *
  * @param kind the kind of outcome
  * @param changeTokens number of tokens added (positive) or taken (negative), rounded toward zero;
- *     for a created bucket, the number of tokens that it lacks, as a negative number
+ *     for a created bucket, the negated number of missing tokens
  * @param clamped whether the debt cap limited the number of taken tokens
  */
 public record CorrectionOutcome(Kind kind, long changeTokens, boolean clamped) {
@@ -17,11 +17,11 @@ public record CorrectionOutcome(Kind kind, long changeTokens, boolean clamped) {
     APPLIED,
     /** The bucket was missing, and the correction created it. */
     CREATED,
-    /** This correction or a newer one was already applied; nothing was changed. */
+    /** The cache had already applied this correction or a newer correction; nothing was changed. */
     STALE,
     /**
-     * The bucket was missing, and would be full by now, or its period has ended; nothing was
-     * changed.
+     * Nothing was changed: the bucket was missing, and would be full by now or its period has
+     * ended.
      */
     FULL,
     /** The value of the key is not the state of a bucket; nothing was changed. */

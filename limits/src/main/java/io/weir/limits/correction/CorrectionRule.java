@@ -16,31 +16,32 @@ import org.jspecify.annotations.Nullable;
  * that the correction states, minus the later charges of the cache. Stateless and thread-safe.
  *
  * <p>The correction begins a new epoch if the bucket is missing, or if the bucket's counter is less
- * than the counter in the correction. In the previous epoch, later charges would be mistaken for
+ * than the counter in the correction. Without a new epoch, a reader would mistake later charges for
  * charges that the correction includes. A correction with the maximum version also begins a new
  * epoch, because no correction could replace that version. If the correction includes no charge of
  * the cache, a new epoch does not add tokens to a token bucket.
  *
- * <p>Example: a bucket has capacity 10 and gains one token per second. A correction states that it
- * should have been full in 4 s when 7 tokens were charged. The bucket then holds 6 tokens. If the
- * cache has charged 9 tokens by now, it holds 4.
+ * <p>Example: a bucket has capacity 10 and gains one token per second. A correction includes 7
+ * charged tokens, and states that the bucket should be full 4 s from now. The bucket then holds 6
+ * tokens. If the cache has charged 9 tokens by now, the bucket holds 4 tokens.
  *
  * <p>Another example: the bucket should have been full 1 s ago, and the cache has charged 11 tokens
- * by now. The bucket lacks 3 tokens if the last 4 tokens were charged a second ago. It lacks 4
- * tokens if they were charged just now. A level between the two bounds is not changed. Any other
- * level is set to the nearer bound. A late correction therefore does not take tokens that the
+ * by now. The bucket lacks 3 tokens if the cache charged the last 4 tokens a second ago. The bucket
+ * lacks 4 tokens if the cache charged the last 4 tokens just now. The correction keeps a level
+ * between these two bounds, and sets any other level to the nearer bound. A late correction
+ * therefore does not take tokens that the
  * bucket has gained meanwhile.
  */
 public final class CorrectionRule {
   /**
-   * Maximum of a number in a correction. Only a wrong correction exceeds it, and its numbers are
-   * reduced to the maximum.
+   * Maximum of a number in a correction. Only a wrong correction has a greater number, and the rule
+   * reduces such a number to the maximum.
    */
   private static final long MAX_NUMBER = TokenBucketLimit.EXACT_BELOW - 1;
 
   /**
-   * Maximum epoch in a correction, in the year 2112. It is below 2^53, so that greater epochs can
-   * follow.
+   * Maximum epoch in a correction, in the year 2112. The maximum is below 2^53, so that greater
+   * epochs can follow.
    */
   private static final long MAX_EPOCH = 1L << 52;
 
@@ -74,7 +75,7 @@ public final class CorrectionRule {
 
   /**
    * Returns the number that determines how full the bucket should be: the time at which a token
-   * bucket is full, or the tokens used of a quota.
+   * bucket is full, or the number of tokens used of a quota.
    */
   public static long truth(Correction correction) {
     return bounded(
@@ -141,11 +142,13 @@ public final class CorrectionRule {
   }
 
   /**
-   * Returns whether a correction is stale. It is stale if it or a newer correction was applied. It
-   * is also stale if a charge has begun a newer epoch, because corrections of the newer epoch
-   * follow. A quota still applies a correction of an earlier epoch, because tokens that were used
+   * Returns whether a correction is stale. A correction is stale if the cache has already applied
+   * this correction or a newer correction. A correction is also stale if a charge has begun a newer
+   * epoch, because corrections of the newer epoch follow. A quota still applies a correction of an
+   * earlier epoch, because tokens that were used
    * once stay used in every epoch. A correction of the newer epoch needs a record with a stamp of
-   * that epoch. No such record arrives while the cache decides no calls (simulation, seed 20435).
+   * that epoch. No record with such a stamp arrives while the cache decides no calls (simulation,
+   * seed 20435).
    */
   private static boolean isStale(BucketState kept, long epoch, long version, BucketLimit limit) {
     return epoch < kept.correctedEpoch()
@@ -166,10 +169,10 @@ public final class CorrectionRule {
 
   /**
    * Returns whether the correction includes no charge of the cache. Stamps of the current epoch may
-   * then still be on the way (simulation, seed 48071). The cache then may not have reverted,
-   * although its counter suggests it. The correction must not add tokens to a token bucket. The
-   * method returns false for a quota: it never refills, so it would lack these tokens for the whole
-   * period if the cache had reverted.
+   * then still be on the way (simulation, seed 48071). In this case, the counter suggests that the
+   * cache has reverted, but perhaps the cache has not. The correction must therefore not add tokens
+   * to a token bucket. The method returns false for a quota, because a quota never refills. If the
+   * cache has really reverted, a quota would lack these tokens for the whole period.
    */
   private static boolean mayMissStamps(Correction correction) {
     return correction.chargedTokens() == 0 && correction.limit().refills();

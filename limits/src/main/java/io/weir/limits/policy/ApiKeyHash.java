@@ -14,8 +14,8 @@ import java.util.regex.Pattern;
  * <p>A plain hash is sufficient because Weir's keys are 256 random bits, so an attacker cannot try
  * all keys. Passwords need salts and slow hashes because an attacker can guess them. A slow hash
  * would cost time on every call. A key that another system creates must also have 256 random bits.
- * The time in which two hashes are compared may depend on the hashes. It reveals nothing about a
- * key, because similar keys have unrelated hashes.
+ * The time in which two hashes are compared may depend on the hashes. This time reveals nothing
+ * about a key, because similar keys have unrelated hashes.
  *
  * @param first the first 64 bits
  * @param second the next 64 bits

@@ -13,14 +13,14 @@ import org.jspecify.annotations.Nullable;
 /** The API keys of all clients, indexed by their hash. Immutable. */
 public final class ApiKeys {
   /**
-   * Maximum number of keys of one client. It allows one key per program, and a second key during a
-   * rotation.
+   * Maximum number of keys of one client. The maximum allows one key per program, and a second key
+   * during a rotation.
    */
   public static final int MAX_OF_CLIENT = 100;
 
   /**
-   * Maximum number of keys of all clients together. It bounds the memory of a node: about 700 bytes
-   * per key, including the key's part of the policy record in Kafka.
+   * Maximum number of keys of all clients together. The maximum bounds the memory of a node: about
+   * 700 bytes per key, including the key's part of the policy record in Kafka.
    */
   public static final int MAX = 200_000;
 
@@ -71,8 +71,9 @@ public final class ApiKeys {
   public record Repeated(String client, int index, String otherClient, int otherIndex) {}
 
   /**
-   * Returns the keys whose hash also occurs in an earlier place, in the order of the clients' names
-   * and then of their lists. Such a key would identify two clients or two ids.
+   * Returns the keys whose hash also occurs in an earlier place, in the order of the clients'
+   * names, and for each client in the order of its list. Such a key would identify two clients or
+   * two ids.
    */
   public static List<Repeated> repeated(Map<String, ClientSettings> settings) {
     return hasRepeated(settings) ? repeatedInOrder(settings) : List.of();

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * The clients of a policy set: their settings, the plans, and the handling of unknown clients.
  * Immutable.
  *
- * <p>A policy that at least one plan names applies only to the clients of those plans. A policy
- * that no plan names applies to all clients.
+ * <p>If plans name a policy, the policy applies only to the clients of these plans. If no plan
+ * names a policy, the policy applies to all clients.
  *
  * @param settings the settings of each client, by the client's name
  * @param plans the names of the policies of each plan, by the plan's name

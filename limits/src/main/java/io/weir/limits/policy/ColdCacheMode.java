@@ -3,8 +3,8 @@ package io.weir.limits.policy;
 
 /**
  * The behaviour of a quota while the cache is not restored after it has lost its state. Token
- * buckets do not need this setting. A lost token bucket admits at most one capacity in excess, and
- * recovers by its refill.
+ * buckets do not need this setting. After a loss, a token bucket admits at most its capacity in
+ * excess, and then recovers by its refill.
  */
 public enum ColdCacheMode {
   /**

@@ -52,7 +52,7 @@ record CompiledPolicy(
         enforced && policy.onColdCache() == ColdCacheMode.HOLD);
   }
 
-  /** Returns this policy with another limit. Both share the compiled patterns. */
+  /** Returns this policy with another limit. Both policies share the compiled patterns. */
   CompiledPolicy withLimit(PolicyLimit limit) {
     return new CompiledPolicy(
         policy.withLimit(limit),
@@ -101,7 +101,9 @@ record CompiledPolicy(
     return true;
   }
 
-  /** Returns the key of a bucket that is not recorded, without the bucket's period. */
+  /**
+   * Returns the key of a bucket that Weir does not record. The key excludes the bucket's period.
+   */
   String cacheOnlyKey(CallFacts call, @Nullable String plan, BucketKey.@Nullable Part endpoint) {
     List<KeyPart> key = policy.key();
     IpAddress ip = call.ip();

@@ -37,8 +37,7 @@ public record IpPrefix(int ipv4, int ipv6) {
   }
 
   /**
-   * Returns whether the networks of this prefix are at least as large as the networks of the other
-   * prefix.
+   * Returns whether each network of the other prefix lies within a network of this prefix.
    */
   public boolean isNoNarrowerThan(IpPrefix other) {
     return ipv4 <= other.ipv4 && ipv6 <= other.ipv6;

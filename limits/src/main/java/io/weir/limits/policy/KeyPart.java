@@ -2,7 +2,8 @@
 package io.weir.limits.policy;
 
 /**
- * A property of a call that is part of its bucket's key. Each value of the property has its own
+ * A property of a call that is part of the key of the call's bucket. Each value of the property has
+ * its own
  * bucket. The constants have the order of the parts in a key.
  */
 public enum KeyPart {

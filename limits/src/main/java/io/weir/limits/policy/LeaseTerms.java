@@ -2,12 +2,13 @@
 package io.weir.limits.policy;
 
 /**
- * The number of tokens that a node may take from a bucket in advance, and how long it may use them.
- * With these tokens the node decides calls without a request to the cache. Immutable.
+ * The number of tokens that a node may take from a bucket in advance, and the time for which the
+ * node may use these tokens. With these tokens, the node decides calls without a request to the
+ * cache. Immutable.
  *
  * @param tokens maximum number of tokens that a node takes from one bucket at a time, ≥ 1
- * @param micros time for which the node may use the tokens, in microseconds; it begins before the
- *     node sends the request for them; {@value #MIN_MICROS} to {@value #MAX_MICROS}
+ * @param micros time for which the node may use the tokens, in microseconds; this time begins
+ *     before the node requests the tokens; {@value #MIN_MICROS} to {@value #MAX_MICROS}
  */
 public record LeaseTerms(long tokens, long micros) {
   /** Shortest lease: 1 ms. */

@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
  * @param policiesVersion version of the set
  * @param evaluated the policies that are evaluated, in the order of the set; a check allows at most
  *     {@value Check#MAX_BUCKETS}
- * @param leftOut policies that match but do not fit into one check, shadow policies first; they are
- *     not evaluated, and the caller counts them
+ * @param leftOut policies that match but do not fit into one check, shadow policies first; the node
+ *     does not evaluate these policies, and the caller counts them
  * @param billing the calendar by which the client is billed; null for UTC months
  */
 public record MatchedPolicies(
@@ -87,8 +87,8 @@ public record MatchedPolicies(
   }
 
   /**
-   * Returns the first enforced policy that denies every call, whatever its bucket holds; null if no
-   * policy does. Such a policy decides without a request to the cache.
+   * Returns the first enforced policy that denies every call, whatever its bucket holds; null if
+   * there is no such policy. Such a policy decides without a request to the cache.
    */
   public @Nullable MatchedPolicy blocking() {
     for (MatchedPolicy match : evaluated) {
@@ -115,7 +115,8 @@ public record MatchedPolicies(
   }
 
   /**
-   * Returns the check of the call: the bucket of each evaluated policy, in their order.
+   * Returns the check of the call, which contains the bucket of each evaluated policy in the order
+   * of the policies.
    *
    * @throws IllegalArgumentException if there is nothing to check, the cost is below 1, or the call
    *     needs slots
@@ -125,7 +126,8 @@ public record MatchedPolicies(
   }
 
   /**
-   * Returns the check of the call: the bucket of each evaluated policy, in their order.
+   * Returns the check of the call, which contains the bucket of each evaluated policy in the order
+   * of the policies.
    *
    * @param claim the claim of slots; null only if the call needs no slots
    * @throws IllegalArgumentException if there is nothing to check or the cost is below 1

@@ -9,8 +9,8 @@ import java.util.List;
  */
 public final class NameList {
   /**
-   * Maximum number of names that are all listed. It is four because "1 more" is hardly shorter than
-   * a fourth name.
+   * Maximum length of a list that is formatted in full. The maximum is four because "1 more" is
+   * hardly shorter than a fourth name.
    */
   private static final int MOST = 4;
 

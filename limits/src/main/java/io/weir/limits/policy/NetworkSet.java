@@ -18,7 +18,7 @@ final class NetworkSet {
   private final List<OfLength> ipv4;
   private final List<OfLength> ipv6;
 
-  /** The networks of one prefix length, as their first addresses. */
+  /** The networks of one prefix length; each network is stored as its first address. */
   private record OfLength(int prefixLength, Set<IpAddress> first) {}
 
   NetworkSet(List<IpNetwork> networks) {

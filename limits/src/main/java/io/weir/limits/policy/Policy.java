@@ -133,8 +133,8 @@ public record Policy(
   }
 
   /**
-   * Returns this policy with another limit. If the debt cap equals the capacity, it becomes the new
-   * capacity. A lease that the new limit does not allow is removed.
+   * Returns this policy with another limit. If the debt cap equals the capacity, the debt cap
+   * becomes the new capacity. The result has no lease if the new limit does not allow a lease.
    *
    * @throws IllegalArgumentException if the limit is not valid for this policy, or clients share
    *     the policy's buckets
@@ -154,10 +154,10 @@ public record Policy(
 
   /**
    * Returns whether charges of the policy's buckets are recorded. Recorded buckets are audited,
-   * corrected, and restored after the cache has lost them. Three conditions must hold. Each bucket
-   * belongs to one client, so that all its records are in one partition. The key contains no
-   * address, because records contain no address. The limit is {@linkplain PolicyLimit#isRecordable
-   * recordable}.
+   * corrected, and restored after the cache has lost them. Weir records charges under three
+   * conditions. Each bucket belongs to one client, so that all records of the bucket are in one
+   * partition. The key contains no address, because records contain no address. The limit is
+   * {@linkplain PolicyLimit#isRecordable recordable}.
    */
   public boolean isRecorded() {
     return isRecorded(key, limit);
@@ -182,7 +182,7 @@ public record Policy(
     return mode == PolicyMode.ENFORCE && limit.capacityTokens() == 0;
   }
 
-  /** Builder of a policy that differs from another policy. Not thread-safe. */
+  /** Builder that begins with the values of another policy. Not thread-safe. */
   public static final class Builder {
     private final String name;
     private final CacheFailureMode onCacheFailure;

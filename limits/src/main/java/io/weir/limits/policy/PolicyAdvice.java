@@ -25,7 +25,7 @@ public final class PolicyAdvice {
   private static final String ANY = "*";
 
   private static final String EVERY_METER =
-      "applies to every meter, so calls of each meter take their cost from its bucket; write"
+      "applies to every meter, so calls of all meters take their cost from the same bucket; write"
           + " meter: [calls] to limit only calls";
 
   private final PolicySet set;
@@ -53,7 +53,7 @@ public final class PolicyAdvice {
 
   /**
    * Returns the advice on a set: first on its policies, in their order, and then on its calendars.
-   * Empty if there is no advice.
+   * The result is empty if there is no advice.
    */
   public static List<Advice> of(PolicySet set) {
     PolicyAdvice adviser = new PolicyAdvice(set);
@@ -91,7 +91,7 @@ public final class PolicyAdvice {
           new Advice(
               NameList.of(idle, "and"),
               (idle.size() == 1 ? "has a calendar" : "have calendars")
-                  + " under clients without effect: no quota or calendar window applies to calls"
+                  + " under clients, but no quota or calendar window applies to calls"
                   + " of that name, and bills use UTC months anyway"));
     }
   }
@@ -197,8 +197,8 @@ public final class PolicyAdvice {
 
   /**
    * Adds advice on a policy whose bucket adds up calls, bytes and other meters, which is rarely
-   * intended. The other meters are found in policies that may apply to calls of the same client and
-   * endpoint.
+   * intended. The method finds the other meters in policies that can apply to calls of the same
+   * client and endpoint.
    */
   private void lookAtMeter(Policy policy) {
     boolean otherMeters =
@@ -233,18 +233,19 @@ public final class PolicyAdvice {
   }
 
   /**
-   * Returns whether {@code one} applies to every call to which {@code other} applies; false if
-   * {@code other} is for a more specific descriptor.
+   * Returns whether the policy of {@code one} applies to every call to which the policy of {@code
+   * other} applies; false if {@code other} matches a more specific descriptor.
    */
   private static boolean appliesWherever(PolicyMatch one, PolicyMatch other) {
     return !one.isOfDescriptors() || one.attributes().equals(other.attributes());
   }
 
   /**
-   * Returns whether {@code tight} denies every call that {@code policy} denies. It must be
-   * enforced, apply to all calls of {@code policy}, and have the same or larger buckets. Its limit
-   * must not be greater, and it must behave the same without Redis. If each of two policies makes
-   * the other redundant, only the first policy makes the second policy redundant.
+   * Returns whether {@code tight} denies every call that {@code policy} denies. Policy {@code
+   * tight} must be enforced, and must apply to all calls of {@code policy}. Calls that share a
+   * bucket of {@code policy} must also share a bucket of {@code tight}. The limit of {@code tight}
+   * must not be greater, and both policies must behave the same without Redis. If each policy makes
+   * the other policy redundant, only the later policy in the set is redundant.
    */
   private boolean leavesNothingTo(Policy tight, Policy policy) {
     if (tight.mode() != PolicyMode.ENFORCE

@@ -58,7 +58,10 @@ public record PolicyMatch(
     return new PolicyMatch(client, endpoint, meter);
   }
 
-  /** Returns whether the policy applies only to descriptors: it has a condition on their domain. */
+  /**
+   * Returns whether the policy applies only to descriptors, because it has a condition on the
+   * domain.
+   */
   public boolean isOfDescriptors() {
     return attributes.containsKey(DESCRIPTOR_DOMAIN);
   }

@@ -22,10 +22,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A policy set, compiled to match calls fast. It leaves out policies that are off. It finds a
- * client that a policy names in full by a hash look-up, and tries patterns only for other clients.
- * It caches the current period of each limit per calendar, and computes the period again when the
- * time is outside it. Thread-safe.
+ * A policy set, compiled to match calls fast. A matcher leaves out policies that are off. If a
+ * policy names a client in full, the matcher finds the client's policies by a hash look-up. For
+ * other clients, it tries the patterns. A matcher caches the current period of each limit
+ * per calendar. It computes the period again when a call is outside the cached period. Thread-safe.
  */
 public final class PolicyMatcher {
   private static final long MILLIS_PER_SECOND = 1_000;
@@ -45,8 +45,8 @@ public final class PolicyMatcher {
   private final Map<String, Candidates> byPlan = new HashMap<>();
 
   /**
-   * The policies for unknown clients that share the buckets of one client, by the names of the
-   * policies that they replace.
+   * Policies for unknown clients, who share the buckets of one client; the key is the name of the
+   * replaced policy.
    */
   private final Map<String, CompiledPolicy> ofUnknownClients = new HashMap<>();
 
@@ -115,8 +115,9 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns the policy with the client's own limit if the client has a limit for it. Each call
-   * creates the policy again. Otherwise 100,000 clients with their own limits would need the memory
+   * Returns the policy with the client's own limit if the client has a limit for it. The method
+   * creates the policy again for each call. Otherwise 100,000 clients with their own limits would
+   * need the memory
    * of 100,000 policies.
    */
   private CompiledPolicy instead(CompiledPolicy policy, @Nullable ClientSettings settings) {
@@ -209,9 +210,9 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns the policies that match a call, with the call's buckets. A policy does not match if its
-   * key has a part that the call lacks. A policy that another matching policy replaces is left out,
-   * even if the replacing policy is itself replaced.
+   * Returns the policies that match a call, with the call's buckets. A policy does not match a call
+   * that lacks a part of the policy's key. The result excludes every policy that another matching
+   * policy replaces, even if a third policy replaces that other policy.
    *
    * @param nowEpochMillis time by the cache's clock; determines the period
    */
@@ -309,7 +310,7 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns the period of a bucket that contains a time; null if the bucket has no period. The
+   * Returns the period that contains a time, for one bucket; null if the bucket has no period. The
    * calendar of the client applies, or the calendar of the policy if clients share the bucket.
    */
   private PeriodicLimit.@Nullable Span period(
@@ -365,7 +366,7 @@ public final class PolicyMatcher {
   }
 
   /**
-   * The cached current periods of all limits under one calendar. It needs no lock: a span is
+   * The cached current periods of all limits under one calendar. The cache needs no lock: a span is
    * immutable, so another thread reads a complete span or computes it again.
    */
   private static final class RunningPeriods {

@@ -18,7 +18,7 @@ public record PolicySet(
   /** Maximum number of policies in a set. Each call is matched against all policies. */
   public static final int MAX_POLICIES = 1_000;
 
-  /** A set without policies. It allows and counts every call. */
+  /** A set without policies, which allows and counts every call. */
   public static final PolicySet EMPTY = new PolicySet(0, List.of());
 
   /** Creates a set that allows calls which no policy matches. */
