@@ -266,7 +266,7 @@ public final class Aggregator implements AutoCloseable {
 
   /**
    * Returns the reason for which the aggregator has {@linkplain #failed failed}. Returns an empty
-   * text if it has not failed.
+   * text if the aggregator has not failed.
    */
   public String failure() {
     return failed() ? failures.reason() : "";

@@ -27,7 +27,7 @@ import java.util.Set;
  *     8081)
  * @param maxConnections maximum number of open connections to the reports API ({@code
  *     WEIR_MAX_CONNECTIONS}, 10000; 1 to 1,000,000)
- * @param window size of a ledger window; divides a day ({@code WEIR_WINDOW}, PT15M)
+ * @param window length of a ledger window; must divide a day evenly ({@code WEIR_WINDOW}, PT15M)
  * @param grace time for which a window stays open after the watermark has passed the window's end
  *     ({@code WEIR_GRACE}, PT10M)
  * @param maxHold maximum time that windows wait for a silent node ({@code WEIR_MAX_HOLD}, PT1H)
@@ -84,13 +84,13 @@ public record AggregatorConfig(
 
   /**
    * Maximum value of {@code WEIR_MAX_ENDPOINTS}. To count endpoints, the aggregator reads all rows
-   * of a client, meter and window, and this value bounds their number.
+   * of a client, meter and window. The setting limits the number of these rows.
    */
   private static final int MAX_ENDPOINTS = 100_000;
 
   /**
-   * Maximum value of {@code WEIR_RANKED_WINDOWS}. It bounds the memory of the rankings and the work
-   * of one request.
+   * Maximum value of {@code WEIR_RANKED_WINDOWS}. The setting limits the memory of the rankings and
+   * the work of one request.
    */
   private static final int MAX_RANKED_WINDOWS = 400;
 

@@ -21,11 +21,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A check that no other running aggregator has the same {@code WEIR_INSTANCE}. Otherwise Kafka
- * would fence the older process when the newer process joins. The older process would then join
- * again and fence the newer process, and so on. The check accepts a group member with the same data
- * folder, because it is an earlier run of this aggregator. If the folder of an earlier run is lost,
- * the check waits until Kafka removes that member at the session timeout.
+ * A check that no other running aggregator has the same {@code WEIR_INSTANCE}. If two processes had
+ * the same name, Kafka would fence the older process when the newer process joins. The older
+ * process would then join again and fence the newer process, and so on. The check accepts a group
+ * member with the same data folder, because it is an earlier run of this aggregator. If the folder
+ * of an earlier run is lost, the check waits until Kafka removes the earlier run's group member at
+ * the session timeout.
  */
 final class NameCheck {
   private static final Logger LOG = LoggerFactory.getLogger(NameCheck.class);
@@ -39,7 +40,10 @@ final class NameCheck {
   /** Session timeout of earlier versions of Weir, which could not be configured. */
   private static final Duration FORMER_SESSION = Duration.ofSeconds(20);
 
-  /** Maximum wait for a group that never becomes stable, in session timeouts with their margin. */
+  /**
+   * Maximum wait for a group that never becomes stable. The unit is the session timeout plus {@link
+   * #MARGIN}.
+   */
   private static final int MAX_WAITS = 4;
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
@@ -47,8 +51,8 @@ final class NameCheck {
   private NameCheck() {}
 
   /**
-   * Returns the longest session timeout that a dead member may have. It is the current setting or
-   * the 20 s of earlier versions, whichever is greater.
+   * Returns the longest session timeout that a dead member may have. This is the greater of the
+   * current setting and {@link #FORMER_SESSION}.
    */
   private static Duration longestSession(StreamsSettings settings) {
     Duration own = settings.sessionTimeout();
@@ -101,11 +105,11 @@ final class NameCheck {
   /**
    * Returns whether another process uses the name of the current Streams thread, which Kafka has
    * fenced. Kafka can also fence a consumer because of the consumer's own join request. This
-   * happens if the consumer has abandoned the request and the broker processes it later
+   * happens if the consumer has abandoned the request before the broker processes the request
    * (KAFKA-20983). No process keeps the member of that request alive, so Kafka removes it at the
-   * session timeout. The session begins again when a rebalance ends, so this method waits for the
-   * session timeout after the last rebalance, but not longer than {@value #MAX_WAITS} such times.
-   * It returns false if Kafka does not answer.
+   * session timeout. A session begins again when a rebalance ends. So this method waits for the
+   * session timeout and {@link #MARGIN} after the last rebalance. In total it waits at most {@value
+   * #MAX_WAITS} times as long. It returns false if Kafka does not answer.
    */
   static boolean isTaken(StreamsSettings settings) {
     String thread = Thread.currentThread().getName();

@@ -20,15 +20,15 @@ import org.slf4j.LoggerFactory;
 /**
  * The handler of exceptions that end a Streams thread. After a failure of Kafka or of the disk, a
  * new thread replaces the failed thread, at most {@value #MAX_REPLACEMENTS} times. If another
- * process uses the same name, this process stops. Otherwise the two processes would fence each
- * other in turn. Any other failure is a broken invariant and stops the application, because no bill
- * is better than a wrong bill. A record that makes the code fail stops only its partition; see
- * {@link StoppedPartitions}.
+ * process uses the same name, this process stops, because the two processes would otherwise fence
+ * each other in turn. Any other failure is a broken invariant and stops the application, because a
+ * missing bill is better than a wrong bill. A record that makes the code fail stops only its
+ * partition; see {@link StoppedPartitions}.
  */
 final class StreamsFailures implements StreamsUncaughtExceptionHandler {
   /**
-   * Maximum number of threads that one process replaces. If more threads fail, the failure is not
-   * transient.
+   * Maximum number of threads that one process replaces. A cause that makes more threads fail is
+   * not transient.
    */
   static final int MAX_REPLACEMENTS = 50;
 
@@ -42,8 +42,8 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
   /**
    * Creates the handler of an application.
    *
-   * @param isNameTaken returns whether another process uses the name of the current thread, by a
-   *     query to Kafka
+   * @param isNameTaken queries Kafka, and returns whether another process uses the name of the
+   *     current thread
    */
   StreamsFailures(String application, BooleanSupplier isNameTaken) {
     this.application = application;
@@ -65,7 +65,7 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
       root = root.getCause();
     }
     if (root instanceof PartitionStoppedException) {
-      // StoppedPartitions has logged it; a process stops each partition at most once
+      // StoppedPartitions has logged the failure; a process stops each partition at most once
       return StreamThreadExceptionResponse.REPLACE_THREAD;
     }
     if (root instanceof FencedInstanceIdException && isNameTaken.getAsBoolean()) {

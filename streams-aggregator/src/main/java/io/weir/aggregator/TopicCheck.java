@@ -76,7 +76,7 @@ final class TopicCheck {
 
   /**
    * Returns the time for which Kafka keeps tombstones of the state topic. An instance that was
-   * stopped for more than half of this time reads the whole topic again.
+   * stopped for more than half of the returned time reads the whole topic again.
    */
   private static Duration tombstonesKept(TopicAdmin admin) throws TopicAdminException {
     String millis = admin.setting(Topics.STATE, TopicConfig.DELETE_RETENTION_MS_CONFIG);
