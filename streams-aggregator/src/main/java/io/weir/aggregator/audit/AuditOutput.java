@@ -11,7 +11,8 @@ public interface AuditOutput {
   void correction(Correction correction, long timestampEpochMillis);
 
   /**
-   * Publishes the "restored" marker. The corrections of all live buckets were published before it.
+   * Publishes the "restored" marker. The corrections of all live buckets were published before the
+   * marker.
    */
   void restored(CacheRestored restored, long timestampEpochMillis);
 

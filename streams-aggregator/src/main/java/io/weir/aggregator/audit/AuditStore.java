@@ -13,13 +13,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The audits of all live buckets of a partition. They are in a store with a cache of decoded audits
- * in memory. Not thread-safe.
+ * The audits of all live buckets of a partition. The audits are in a store with a cache of decoded
+ * audits in memory. Not thread-safe.
  */
 final class AuditStore {
   /**
-   * Maximum number of decoded audits in memory. An audit takes about 900 bytes, so all take at most
-   * 18 MB per partition.
+   * Maximum number of decoded audits in memory. An audit takes about 900 bytes, so the decoded
+   * audits take at most 18 MB per partition.
    */
   static final int MAX_AUDITS_IN_MEMORY = 20_000;
 
@@ -62,8 +62,8 @@ final class AuditStore {
   }
 
   /**
-   * Returns stored audits in ascending order of their keys, beginning with a key. Does not keep
-   * them in memory.
+   * Returns stored audits in ascending order of their keys, beginning with a key. Does not keep the
+   * returned audits in memory.
    *
    * @param from the first key, inclusive
    */
@@ -102,7 +102,10 @@ final class AuditStore {
     return FIRST_KEY.clone();
   }
 
-  /** Returns the lowest key after the key of a bucket. A scan can continue there. */
+  /**
+   * Returns the lowest key after the key of a bucket. A scan that has read the bucket can continue
+   * at the returned key.
+   */
   static byte[] keyBehind(String bucket) {
     return ByteStore.behind(key(bucket));
   }

@@ -27,15 +27,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class BucketReconciler {
   /**
-   * Time for which an audit is kept after its bucket is full, in milliseconds. It is longer than
-   * the time for which the cache keeps the bucket. So no audit begins in the middle of an epoch.
+   * Time for which an audit is kept after its bucket is full, in milliseconds. The cache keeps a
+   * full bucket for a shorter time. So no audit begins in the middle of an epoch.
    */
   static final long KEPT_AFTER_FULL_MILLIS = 15_000;
 
   /**
-   * Time in milliseconds by which a charge must be before the watermark to count as never recorded.
-   * The reason is a node that has just started: it affects the watermark only after its first batch
-   * has arrived.
+   * Delay of the gap watermark behind the partition's watermark, in milliseconds. The delay is
+   * necessary because a node that has just started affects the watermark only after the node's
+   * first batch has arrived.
    */
   static final long GAP_GRACE_MILLIS = 2_000;
 
@@ -43,8 +43,8 @@ public final class BucketReconciler {
   private static final long CLOCKS_DIFFER_MILLIS = 10_000;
 
   /**
-   * Maximum lag of the newest low watermark behind the current time, in milliseconds. The newest
-   * low watermark replaces an implausible broker's time.
+   * Maximum lag of the newest low watermark behind the current time, in milliseconds. If the
+   * broker's time is implausible, the newest low watermark is used instead.
    */
   private static final long NODE_LAG_MILLIS = 60_000;
 
@@ -202,8 +202,8 @@ public final class BucketReconciler {
   }
 
   /**
-   * Returns the gap watermark. A charge before this time that has no record counts as never
-   * recorded.
+   * Returns the gap watermark. A charge before the gap watermark counts as never recorded if no
+   * record of the charge has arrived.
    */
   private long gapWatermarkMillis() {
     return Math.max(0, time.watermarkEpochMillis() - GAP_GRACE_MILLIS);
@@ -354,8 +354,9 @@ public final class BucketReconciler {
   /**
    * Begins a restoration, which publishes every live bucket again. The new restoration includes a
    * restoration in progress. Calls that were decided before the loss have times before {@code
-   * loss.foundAtEpochMillis()}, because both times are from the cache's clock. If that time is too
-   * far in the future, the node did not know the cache's clock. This method then reduces the time.
+   * loss.foundAtEpochMillis()}, because both times are from the cache's clock. If {@code
+   * foundAtEpochMillis} is too far in the future, the node did not know the cache's clock. This
+   * method then uses an earlier time.
    */
   public void beginRestoration(CacheLoss loss) {
     long now = time.nowEpochMillis();

@@ -19,12 +19,12 @@ final class CacheRestoration {
   private static final int VERSION = 1;
   private static final byte[] KEY = {'r'};
 
-  /** Separator of generations. No generation contains it. */
+  /** Separator of the stored generations. No generation contains a comma. */
   private static final String SEPARATOR = ",";
 
   /**
-   * Maximum number of generations. It is greater than the number of servers of a cache. A new
-   * generation replaces the oldest generation.
+   * Maximum number of generations. This number is greater than the number of servers of a cache. A
+   * new generation replaces the oldest generation.
    */
   private static final int MAX_GENERATIONS = 1_000;
 
@@ -120,8 +120,8 @@ final class CacheRestoration {
   }
 
   /**
-   * Records that the corrections of a chunk of buckets have been published, and whether it was the
-   * last chunk.
+   * Records that the corrections of a chunk of buckets have been published, and whether this chunk
+   * was the last.
    */
   void advance(List<BucketAudit> chunk, boolean isLast) {
     if (!chunk.isEmpty()) {

@@ -2,14 +2,14 @@
 package io.weir.aggregator.audit;
 
 /**
- * The times of one partition, which are derived from its records. They change only when a record of
- * the partition is processed. All times are in milliseconds since 1970.
+ * The times of one partition, which are derived from its records. These times change only when a
+ * record of the partition is processed. All times are in milliseconds since 1970.
  */
 public interface PartitionTime {
   /**
    * Returns the current time of the partition, which is the broker's time of the newest record. If
    * the broker's clock is too far ahead of all nodes, returns the newest low watermark instead. The
-   * time may decrease.
+   * returned time can decrease.
    */
   long nowEpochMillis();
 
@@ -29,8 +29,8 @@ public interface PartitionTime {
   boolean isBrokerAhead();
 
   /**
-   * Returns whether records since a time may be missing because Kafka deleted them before the
-   * partition was first read.
+   * Returns whether records after the given time may be missing because Kafka deleted them before
+   * the partition was first read.
    */
   boolean mayLackRecordsSince(long beganEpochMillis);
 }

@@ -7,9 +7,9 @@ import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A queue of buckets. The next correction of each bucket waits until the previous correction is
- * confirmed. The queue is ordered by the end of the wait. The queue is not stored. After a start,
- * the first sweep over the buckets finds the due corrections again. Not thread-safe.
+ * A queue of buckets whose next correction waits until the previous correction is confirmed. The
+ * queue is ordered by the end of the wait. The queue is not stored. After a start, the first sweep
+ * over the buckets finds the due corrections again. Not thread-safe.
  */
 final class WaitingCorrections {
   private final PriorityQueue<Waiting> queue =
@@ -18,7 +18,7 @@ final class WaitingCorrections {
 
   private record Waiting(long untilMillis, String bucket) {}
 
-  /** Adds a bucket. Its correction waits at most until a time. */
+  /** Adds a bucket whose correction waits at most until the given time. */
   void add(String bucket, long untilMillis) {
     queue.add(new Waiting(untilMillis, bucket));
   }

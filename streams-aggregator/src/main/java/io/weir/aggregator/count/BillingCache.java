@@ -12,9 +12,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class BillingCache {
   /**
-   * Number of slots, a power of two. It is greater than the number of calendars in use, which are
-   * 600 time zones with a few days of the month each. An entry takes about 300 bytes, so the cache
-   * takes at most 1.2 MB per partition.
+   * Number of slots, a power of two. The number of calendars in use is smaller: 600 time zones,
+   * with a few days of the month each. An entry takes about 300 bytes, so the cache takes at most
+   * 1.2 MB per partition.
    */
   private static final int PLACES = 4_096;
 

@@ -17,9 +17,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A fast reader of call lines. Decoding is most of the work per call. If a line is exactly as
- * {@link CallLineCodec#encode} writes it, in ASCII without escapes, the reader compares bytes. It
- * passes every other line to the codec, so both accept and refuse the same lines. Not thread-safe.
+ * A fast reader of call lines. Most of the work for a call is the decoding of its line. If a line
+ * is exactly as {@link CallLineCodec#encode} writes it, in ASCII without escapes, the reader
+ * compares bytes. The reader passes every other line to the codec, so the reader and the codec
+ * accept the same lines. Not thread-safe.
  */
 final class CallLineReader {
   /** Maximum number of digits of a valid number. */
@@ -214,7 +215,7 @@ final class CallLineReader {
 
   /**
    * Reads a limit. Returns null if the codec must read the line. The name of the algorithm precedes
-   * the limit, except for a token bucket and in old lines.
+   * the limit. Token buckets and old lines have no such name.
    */
   private @Nullable BucketLimit limit(boolean isQuota, boolean isWindow, boolean isSliding) {
     long capacity = integer();

@@ -19,8 +19,8 @@ final class CallerIds {
   }
 
   /**
-   * Returns whether the same call with the same id was counted before. If not, stores the id. A
-   * different call with the same id is a separate call.
+   * Returns whether the same call with the same id was counted before. If the call is new, stores
+   * its id. A different call with the same id is a separate call.
    */
   boolean isRepeated(CallEvent call) {
     String fingerprint = call.fingerprint();

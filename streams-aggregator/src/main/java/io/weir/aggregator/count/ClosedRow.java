@@ -8,7 +8,8 @@ import io.weir.topics.model.UsageCount;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of one row of a closed window. It is kept while the row can be adjusted.
+ * The state of one row of a closed window. The counter keeps this state while the row can be
+ * adjusted.
  *
  * @param revision revision of the newest ledger record
  * @param total sum of all ledger records of the row

@@ -24,7 +24,8 @@ public interface CountOutput extends AuditOutput {
   void state(UsageState state, long timestampEpochMillis);
 
   /**
-   * Writes the progress of the partition. All output that the progress includes was written before.
+   * Writes the progress of the partition. The caller has already written all output that the
+   * progress includes.
    */
   void progress(PartitionProgress progress, long timestampEpochMillis);
 
@@ -41,7 +42,7 @@ public interface CountOutput extends AuditOutput {
   void quarantine(byte[] value, int line, String reason);
 
   /**
-   * Writes that a replay has counted refused lines. If the replay runs again, it writes this again.
+   * Writes that a replay has counted refused lines. A repeated replay writes the same record again.
    *
    * @param replay the record in which the lines were refused
    * @param lines the numbers of the lines in that record, ascending; empty if the whole record was

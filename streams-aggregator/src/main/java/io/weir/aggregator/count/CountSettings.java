@@ -2,15 +2,15 @@
 package io.weir.aggregator.count;
 
 /**
- * The settings of the counting rules. The content of the ledger depends on them, so all instances
- * of an aggregator must have the same settings.
+ * The settings of the counting rules. The content of the ledger depends on these settings, so they
+ * must be the same in all instances of an aggregator.
  *
  * @param windowMillis length of a ledger window in milliseconds; must divide a day, so that days
  *     and months consist of whole windows
  * @param graceMillis time in milliseconds for which a window stays open after the watermark has
  *     passed the window's end; may be 0
  * @param maxHoldMillis the hold in milliseconds: maximum lag of a node's low watermark behind the
- *     newest low watermark. Windows do not wait for a node with a greater lag
+ *     newest low watermark. Windows do not wait for a node whose lag is greater than the hold
  * @param latenessMillis maximum age of a call when it arrives, in milliseconds; older calls are
  *     quarantined
  * @param maxEndpoints maximum number of endpoints with their own rows, for each client, meter and
@@ -28,7 +28,7 @@ public record CountSettings(
 
   /**
    * Maximum time by which a call's decision time may be later than the broker's time, in
-   * milliseconds. The clocks must differ by less.
+   * milliseconds. The clocks that set these two times must differ by less.
    */
   public static final long MAX_AHEAD_MILLIS = 5 * 60_000L;
 
@@ -66,8 +66,8 @@ public record CountSettings(
 
   /**
    * Returns the maximum time by which a trusted broker's time may be later than the newest low
-   * watermark of all nodes, in milliseconds. It is one hour or a quarter of the lateness, whichever
-   * is less. So a wrong broker's time never makes a call too old.
+   * watermark of all nodes, in milliseconds. This time is one hour, or a quarter of the lateness if
+   * that is less. So a wrong broker's time never makes a call too old.
    */
   long maxAheadOfNodesMillis() {
     return Math.min(MAX_AHEAD_OF_NODES_MILLIS, latenessMillis / 4);

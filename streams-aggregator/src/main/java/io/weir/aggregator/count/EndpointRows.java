@@ -11,9 +11,9 @@ import java.util.Map;
  * determine these numbers. A row is never deleted while calls of its window may arrive. The counts
  * in memory only avoid reads of the stores. Not thread-safe.
  *
- * <p>If the stores have no row of a window at its first use, {@link #added} is called for all later
- * rows of the window. An absent count of the window is then 0, so a client's first call in the
- * window needs no read.
+ * <p>When a window is first used, this class checks whether the stores contain a row of the window.
+ * If they contain none, {@link #added} later reports every row. A count that is not in memory is
+ * then 0, so a client's first call in the window needs no read of the stores.
  */
 final class EndpointRows {
   /**
@@ -28,12 +28,12 @@ final class EndpointRows {
   private final ByteStore closed;
   private final int maxEndpoints;
 
-  /** The known counts. The key is that of the others row of the window, client and meter. */
+  /** The known counts, by the key of the others row of the window, client and meter. */
   private final Map<RowKey, Integer> counts = new HashMap<>();
 
   /**
-   * Whether all counts of a window are known, by the start of the window. Contains only windows
-   * that were used.
+   * Whether all counts of a window are known, by the start of the window. The map contains only
+   * windows that were used.
    */
   private final Map<Long, Boolean> windows = new HashMap<>();
 

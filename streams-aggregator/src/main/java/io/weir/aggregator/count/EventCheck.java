@@ -5,7 +5,9 @@ import io.weir.topics.model.CallEvent;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
-/** The rule that an event must be of this partition and of an accepted time. Not thread-safe. */
+/**
+ * The rule that an event must belong to this partition and have an accepted time. Not thread-safe.
+ */
 final class EventCheck {
   private final int partition;
   private final CountSettings settings;

@@ -15,7 +15,7 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The usage of closed windows in one batch, summed by row and reason. The order of iteration is the
+ * The usage of closed windows in one batch, summed by row and reason. The iteration follows the
  * order in which rows and reasons first occur, so a repeated count writes the same rows. The object
  * is reused for each batch. Not thread-safe.
  */
@@ -39,7 +39,7 @@ final class LateUsage {
    *
    * @param tally the sum of the adjustment's calls and settlements
    * @param ownPeriod the billing period of the first call or settlement; null if it is the month in
-   *     UTC. It is used if the row does not exist yet
+   *     UTC. A row that does not exist yet gets this period
    */
   record Late(UsageTally tally, @Nullable BillingPeriod ownPeriod) {}
 
@@ -108,7 +108,7 @@ final class LateUsage {
     return sums.isEmpty();
   }
 
-  /** Calls an action with each part and its sum. */
+  /** Calls an action with each row and reason, and the sum of their usage. */
   void forEach(BiConsumer<Part, Late> action) {
     sums.forEach(action);
   }

@@ -20,10 +20,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The content of rows depends only on the records of the calls topic. The time at which a row is
  * written also depends on the budget. The control totals of a CLOSE are sums of the preceding rows,
- * so they depend on both.
+ * so they depend on the records and on the budget.
  */
 final class Ledger {
-  /** Number of rows that are read from the store at a time. */
+  /** Number of rows that the ledger reads from the store at once. */
   private static final int CHUNK_ROWS = 256;
 
   private final int partition;
@@ -131,8 +131,9 @@ final class Ledger {
   }
 
   /**
-   * Writes an adjustment of a closed window. Its billing period is that of the row's previous
-   * ledger records. If there are none, it is the billing period of the first call.
+   * Writes an adjustment of a closed window. The adjustment has the billing period of the row's
+   * previous ledger records. If the row has no ledger record, the adjustment has the billing period
+   * of {@code late}.
    *
    * @param late the usage; its calls are marked as late
    * @param reason the reason for which the usage was added after the close

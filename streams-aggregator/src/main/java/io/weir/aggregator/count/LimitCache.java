@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * validation. A new entry replaces the entry in the same slot. Not thread-safe.
  */
 final class LimitCache {
-  /** Number of slots, a power of two. It is much greater than the number of limits in use. */
+  /** Number of slots, a power of two. There are many more slots than limits in use. */
   private static final int PLACES = 1_024;
 
   private final @Nullable Entry[] places = new Entry[PLACES];
@@ -21,9 +21,9 @@ final class LimitCache {
   /**
    * The numbers of a limit.
    *
-   * @param refillTokens 0 for a quota and a window
-   * @param micros the refill period of a token bucket, or the end of a quota's period or of a
-   *     window, in microseconds
+   * @param refillTokens tokens gained each refill period; 0 for quotas and windows
+   * @param micros for a token bucket the refill period, for a quota or window the end of its
+   *     period; in microseconds
    * @param windowMicros the length of a window in microseconds; 0 for other limits
    * @param subWindows number of sub-windows of a sliding window; 0 for other limits
    */

@@ -23,9 +23,7 @@ final class OpenRow {
    */
   boolean queued;
 
-  /**
-   * Whether the row was removed because its window is closed. If so, the object must not be used.
-   */
+  /** Whether the row was removed because its window is closed. A removed row must not be used. */
   boolean closed;
 
   OpenRow(RowKey key, byte[] keyBytes, UsageTally tally, @Nullable BillingPeriod ownPeriod) {

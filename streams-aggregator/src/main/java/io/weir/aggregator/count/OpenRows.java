@@ -15,14 +15,14 @@ import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rows of all open windows. They are in a store with a write-through cache of decoded rows. Not
- * thread-safe.
+ * The rows of all open windows. The rows are in a store with a write-through cache of decoded rows.
+ * Not thread-safe.
  */
 final class OpenRows {
   /**
    * Maximum number of decoded rows in memory between two publications. A row takes about 300 bytes,
-   * so these rows take at most 15 MB per partition. Rows that wait for publication are kept in
-   * addition.
+   * so these rows take at most 15 MB per partition. Rows that wait for publication stay in memory
+   * even above this number.
    */
   static final int MAX_ROWS_IN_MEMORY = 50_000;
 
@@ -132,8 +132,8 @@ final class OpenRows {
 
   /**
    * Returns the rows that have changed since the last call of this method. Their {@code queued}
-   * flag remains set. If too many rows are in memory, this method removes the rows that are not
-   * queued from memory.
+   * flag remains set. If too many rows are in memory, this method removes rows from memory, but no
+   * queued rows.
    */
   Queue<OpenRow> takeChanged() {
     if (inMemory.size() >= MAX_ROWS_IN_MEMORY) {

@@ -3,8 +3,8 @@ package io.weir.aggregator.count;
 
 /**
  * Thrown if the setting of the maximum number of endpoints differs from the number with which the
- * stored data were counted. With another number, counting the same calls again could add a call to
- * another row than the one in which it was billed.
+ * stored data were counted. With another number, a recount of the same calls could add a call to a
+ * row in which the call was not billed.
  */
 public final class OtherEndpointsException extends IllegalStateException {
   private static final long serialVersionUID = 1L;

@@ -38,8 +38,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PartitionCounter {
   /**
-   * Maximum number of pending boundaries. If there are more, the counter writes them before the
-   * next record.
+   * Maximum number of pending boundaries. If there are more, the counter writes all their rows
+   * before the next record.
    */
   private static final int MAX_PENDING_CLOSES = 64;
 
@@ -128,7 +128,7 @@ public final class PartitionCounter {
 
   /**
    * Moves the next record of the partition to the quarantine without examining it. An operator has
-   * requested this because the record makes the code fail.
+   * requested this move, because the record makes the code fail.
    */
   public void giveUp(SourceRecord record, String reason) {
     refuse(begin(record), reason);
@@ -171,7 +171,7 @@ public final class PartitionCounter {
     return type != null && Arrays.equals(type, CACHE_LOSS);
   }
 
-  /** Writes rows of closed windows. Returns whether all such rows are written. */
+  /** Writes rows of closed windows. Returns whether all rows of closed windows are written. */
   public boolean close(Budget budget) {
     boolean nothingPending = state.pending.isEmpty();
     boolean done = ledger.close(budget);
@@ -286,9 +286,9 @@ public final class PartitionCounter {
   }
 
   /**
-   * Counts replayed lines, which were refused before. This method does not record the arrival of
-   * their positions in the journal. Either the positions have arrived before, or the aggregator no
-   * longer waits for the journal.
+   * Counts replayed lines, which were refused before. This method does not record that the
+   * positions of the lines have arrived. Either these positions are already recorded, or the
+   * aggregator no longer waits for the journal.
    */
   private void takeReplayedLines(BatchHeader header, Replay replay, byte[] value) {
     List<Integer> counted = new ArrayList<>();

@@ -43,9 +43,9 @@ final class PartitionState implements PartitionTime {
   long offset = -1;
 
   /**
-   * The trusted broker's time of the last counted record. It never decreases after the first record
-   * of a node. A broker's clock may be wrong by days, and its time is stored permanently. So a
-   * broker's time is trusted only up to {@link CountSettings#maxAheadOfNodesMillis} after the
+   * The trusted broker's time of the last counted record. This time never decreases after the first
+   * record of a node. A broker's clock may be wrong by days, and its time is stored permanently. So
+   * a broker's time is trusted only up to {@link CountSettings#maxAheadOfNodesMillis} after the
    * newest low watermark of all nodes.
    */
   long appendEpochMillis;
@@ -56,8 +56,9 @@ final class PartitionState implements PartitionTime {
   private boolean brokerIsAhead;
 
   /**
-   * The current time of the partition. It is the broker's time of the last counted record if that
-   * time is plausible, otherwise the newest low watermark of all nodes. It may decrease.
+   * The current time of the partition. This is the broker's time of the last counted record, or the
+   * newest low watermark of all nodes if the broker's time is implausible. The current time can
+   * decrease.
    */
   long nowEpochMillis;
 
@@ -102,8 +103,8 @@ final class PartitionState implements PartitionTime {
   }
 
   /**
-   * Sets the time since which the log contains every record, from the first counted record. Records
-   * that expired before are older than that time.
+   * Computes the time since which the log contains every record, from the first counted record. All
+   * records that Kafka deleted before the first read are older.
    */
   void beginsWith(SourceRecord first) {
     heldFromEpochMillis =
@@ -136,8 +137,8 @@ final class PartitionState implements PartitionTime {
   }
 
   /**
-   * Returns the newest boundary. All windows that end at or before it are closed, although their
-   * rows may not be written yet.
+   * Returns the newest boundary. All windows that end at or before this boundary are closed,
+   * although their rows may not be written yet.
    */
   long boundaryEpochMillis() {
     PendingClose last = pending.peekLast();
@@ -155,7 +156,10 @@ final class PartitionState implements PartitionTime {
         "no pending boundary closes the window that ends at " + windowEndEpochMillis);
   }
 
-  /** Returns the counters. Throws if the equation does not hold. */
+  /**
+   * Returns the counters. Throws an exception if {@code received} is not the sum of the other
+   * counters.
+   */
   Counters counters() {
     return new Counters(received, counted, duplicate, lateAdjusted, quarantined);
   }

@@ -10,9 +10,10 @@ import io.weir.topics.model.UsagePosition;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settled calls, the refused lines and the replayed lines of a partition. They are needed to
- * match a settlement with its call. A line was counted if it has arrived and was not refused, or if
- * a replay counted it. Refused lines are few, so they are stored individually. Not thread-safe.
+ * The settled calls, the refused lines and the replayed lines of a partition. The counter needs
+ * this state to match a settlement with its call. A line was counted if it has arrived and was not
+ * refused, or if a replay counted it. Refused lines are few, so they are stored individually. Not
+ * thread-safe.
  */
 final class SettledCalls {
   /** Prefix of the key of a settled call; keys of calls begin with 0 or 1, by verdict. */

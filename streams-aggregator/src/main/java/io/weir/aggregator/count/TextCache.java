@@ -5,9 +5,9 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cache of texts. A name that occurs in many calls is usually created only once. Its comparison
- * is then fast, because the strings are identical, and its hash is already computed. A new text
- * replaces the text in the same slot. Not thread-safe.
+ * A cache of texts. A name that occurs in many calls is usually created only once. Comparisons of
+ * the name are then fast, because all uses share one string object, whose hash is already computed.
+ * A new text replaces the text in the same slot. Not thread-safe.
  */
 final class TextCache {
   /**

@@ -7,11 +7,11 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsageCount;
 
 /**
- * A mutable form of {@link UsageCount}. With it, counting a batch allocates no objects. Not
+ * A mutable form of {@link UsageCount}. A tally can count a batch without allocating objects. Not
  * thread-safe.
  *
- * <p>Methods throw {@link ArithmeticException} if the quantity would be outside int64, because no
- * bill is better than a wrong bill.
+ * <p>Methods throw {@link ArithmeticException} if the quantity would be outside int64, because a
+ * missing bill is better than a wrong bill.
  */
 final class UsageTally {
   private long quantity;

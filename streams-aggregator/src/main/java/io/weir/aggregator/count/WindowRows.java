@@ -12,9 +12,9 @@ import java.util.Objects;
  * an open row. Usage of a closed window becomes an adjustment in the ledger. Not thread-safe.
  *
  * <p>In each window, the first {@link CountSettings#maxEndpoints} endpoints of a client and meter
- * have their own rows. The order is the order of counting. All other endpoints share the others
- * row. In one window, all lines of an endpoint are in the row of the endpoint's first line. This
- * includes settlements, duplicates and late calls.
+ * have their own rows. The order of the endpoints is the order in which the counter first counts
+ * them. All other endpoints share the others row. In one window, all lines of an endpoint,
+ * including settlements, duplicates and late calls, are in the row of the endpoint's first line.
  */
 final class WindowRows {
   private final CountSettings settings;

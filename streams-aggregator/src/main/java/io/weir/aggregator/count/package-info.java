@@ -2,19 +2,18 @@
 /**
  * The counting rules: removal of duplicates, sums of windows, closing and adjustment of windows.
  * This package depends on the topics' model and record formats, on {@code state}, {@code watermark}
- * and {@code audit}. It does not use Kafka, threads, files or clocks.
+ * and {@code audit}. This package does not use Kafka, threads, files or clocks.
  *
  * <p>The counter processes a record in these steps:
  *
  * <ol>
  *   <li>Refuse invalid data. If the headers are unreadable, or the number of lines differs from the
- *       header, the whole record is quarantined and its lines stay missing. If a line is malformed,
- *       of a client of another partition, or outside the accepted times, only the line is
- *       quarantined.
+ *       header, the whole record is quarantined and its lines stay missing. A line is quarantined
+ *       alone if it is malformed, belongs to another partition, or has a time that is not accepted.
  *   <li>Drop duplicates. Node, journal epoch and position identify a line; the caller's id
- *       identifies a call. Arrived positions are stored as at most 256 runs per journal. If there
- *       are more runs, the oldest hole is removed, and a line of that hole that still arrives is
- *       quarantined.
+ *       identifies a call. Arrived positions are stored as at most 256 runs per journal. If a
+ *       journal has more runs, the counter removes the oldest hole. A line of a removed hole is
+ *       quarantined if it arrives later.
  *   <li>Add the calls to open rows. A row is written once per batch.
  *   <li>Advance the watermark, which is the least low watermark of the live nodes. The watermark
  *       does not wait for a node or a hole whose lag exceeds the hold.
