@@ -9,15 +9,17 @@ import org.jspecify.annotations.Nullable;
  * A summary of the names with the greatest figures, for figures that may also decrease. A sketch
  * accepts only positive weights. So one sketch sums the increases of each name, and another sketch
  * sums the decreases. The figure of a name is its increases minus its decreases. The lower bound of
- * a figure is the lower bound of the increases minus the upper bound of the decreases, and vice
- * versa. Not thread-safe.
+ * a figure is the lower bound of the increases minus the upper bound of the decreases. The upper
+ * bound of a figure is the upper bound of the increases minus the lower bound of the decreases. Not
+ * thread-safe.
  */
 final class ChangingWeights {
   private final int mapSize;
   private final FrequentNames increases;
 
   /**
-   * The sketch of decreases. The first decrease creates it, because most windows have no decrease.
+   * The sketch of decreases. The first decrease creates this sketch, because most windows have no
+   * decrease.
    */
   private @Nullable FrequentNames decreases;
 
@@ -51,8 +53,8 @@ final class ChangingWeights {
   }
 
   /**
-   * Adds the changes of another instance's names that begin with a prefix. Removes the prefix from
-   * the names.
+   * Adds the changes of another instance, but only of names that begin with a prefix. The added
+   * names do not contain the prefix.
    */
   void addWithPrefix(String prefix, ChangingWeights other) {
     increases.addWithPrefix(prefix, other.increases);

@@ -22,8 +22,8 @@ final class FrequentNames {
   private final ItemsSketch<Name> sketch;
 
   /**
-   * Total weight that was not added to the sketch. Each name could have this weight, so it is part
-   * of the error.
+   * Total weight that was not added to the sketch. This weight is part of the error, because all of
+   * it could belong to one name.
    */
   private long unseen;
 
@@ -56,8 +56,8 @@ final class FrequentNames {
   }
 
   /**
-   * Adds the weights of another sketch's names that begin with a prefix. Removes the prefix from
-   * the names.
+   * Adds the weights of another sketch, but only of names that begin with a prefix. The added names
+   * do not contain the prefix.
    */
   void addWithPrefix(String prefix, FrequentNames other) {
     other.forEach(

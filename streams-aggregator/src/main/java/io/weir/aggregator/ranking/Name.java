@@ -14,7 +14,7 @@ final class Name {
   /** The Mersenne prime 2^61 − 1. */
   private static final long PRIME = (1L << 61) - 1;
 
-  /** Random base of the polynomial, at least 256. It differs for each process. */
+  /** Random base of the polynomial, at least 256. Each process has another base. */
   private static final long BASE = 256 + new SecureRandom().nextLong(PRIME - 256);
 
   private final String text;

@@ -14,19 +14,19 @@ import org.jspecify.annotations.Nullable;
  * The ranking of one partition, which has the greatest figures of the partition's newest windows.
  *
  * <p>The ranking reads the rows of the table in the order of their keys, in several steps. If a row
- * that was already read changes, the change is added immediately. If another row changes, the
- * ranking later reads the new value. So the sketches contain each row once, with its value in the
- * table. Thread-safe, but only the thread of the table's follower may call {@link #change} and
- * {@link #read}.
+ * that was already read changes, the change is added immediately. If a row changes that was not
+ * read yet, the ranking later reads the new value. So the sketches contain each row once, with its
+ * value in the table. Thread-safe, but only the thread of the table's follower may call {@link
+ * #change} and {@link #read}.
  */
 final class PartitionRanking {
   /** Size of the map that sums several windows. A map of this size can hold 3,072 names. */
   static final int SUM_MAP_SIZE = 4_096;
 
-  /** End of the scanned range. It is greater than every key, because keys are ASCII. */
+  /** End of the scanned range. This end is greater than every key, because keys are ASCII. */
   private static final byte[] END = {(byte) 0x7f};
 
-  /** Lower bound of the keys that follow the keys of records without a client. */
+  /** A key after all keys of records without a client, and before all later keys. */
   private static final byte[] BEHIND_OTHER_RECORDS = {'@' + 1};
 
   private final int partition;
@@ -46,7 +46,8 @@ final class PartitionRanking {
   private byte @Nullable [] cursor = new byte[0];
 
   /**
-   * Creates the ranking of a partition. Its rows must then be read by {@link #read}.
+   * Creates the ranking of a partition. The caller must then read the partition's rows with {@link
+   * #read}.
    *
    * @param windowMillis length of a window
    * @param windows maximum number of windows to keep

@@ -40,7 +40,7 @@ public record RankedNames(List<Row> rows, boolean hasMore, long unlistedAtMost) 
       return lowerBound + error() / 2;
     }
 
-    /** Returns the difference between the bounds. It is 0 if the figure is exact. */
+    /** Returns the difference between the bounds. The difference is 0 if the figure is exact. */
     public long error() {
       long error = upperBound - lowerBound;
       return error < 0 ? Long.MAX_VALUE : error;

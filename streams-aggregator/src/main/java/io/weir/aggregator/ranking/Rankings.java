@@ -19,10 +19,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The rankings of all partitions in the table. They contain the clients and endpoints with the
- * greatest usage in the newest windows. They are not stored. After a start, the process computes
- * them from the table in the background. Thread-safe, but only the thread of the table's follower
- * may call the methods of {@link TableObserver}.
+ * The rankings of all partitions in the table. A ranking contains the clients and endpoints with
+ * the greatest usage in the newest windows. Rankings are not stored. After a start, the process
+ * computes them from the table in the background. Thread-safe, but only the thread of the table's
+ * follower may call the methods of {@link TableObserver}.
  */
 public final class Rankings implements TableObserver {
   private static final Logger LOG = LoggerFactory.getLogger(Rankings.class);
@@ -88,8 +88,8 @@ public final class Rankings implements TableObserver {
   }
 
   /**
-   * Returns the end of the last closed window, or 0 if it is unknown. The ranking uses it to skip
-   * windows that are too old.
+   * Returns the end of the last closed window, or 0 if it is unknown. The ranking uses this time to
+   * skip windows that are too old.
    */
   private long closedThrough(int partition) {
     byte[] progress =

@@ -33,7 +33,7 @@ record RowFigures(long quantity, long denied) {
       UsageStateCodec.Figures figures = UsageStateCodec.decodeFigures(value);
       return new RowFigures(bounded(figures.quantity()), bounded(figures.callsDenied()));
     } catch (MalformedRecordException malformed) {
-      // StateRecords has counted and logged it
+      // StateRecords has counted and logged the record
       LOG.debug("a malformed record of the state topic is not ranked", malformed);
       return NONE;
     }

@@ -72,8 +72,8 @@ final class WindowWeights {
   }
 
   /**
-   * Adds the selected figures to the sum of several windows. A meter never changes between its own
-   * sketches and the common sketches of further meters, because sketches are never removed.
+   * Adds the selected figures to the sum of several windows. Sketches are never removed. So a meter
+   * always stays in its own sketches, or in the common sketches of further meters.
    *
    * @param meter the meter, encoded as in the keys of the state topic
    */

@@ -7,6 +7,9 @@ package io.weir.aggregator.state;
  */
 @FunctionalInterface
 public interface Budget {
-  /** Returns whether the budget is used up. If so, the work must stop before its next step. */
+  /**
+   * Returns whether the budget is used up. If the result is true, the work must stop before its
+   * next step.
+   */
   boolean isSpent();
 }

@@ -29,7 +29,10 @@ public interface ByteStore {
    */
   List<Entry> scan(byte[] from, byte[] to, int maxEntries);
 
-  /** Returns the least key that is greater than a key. A scan can continue there. */
+  /**
+   * Returns the least key that is greater than a key. A scan that has read the given key can
+   * continue at the returned key.
+   */
   static byte[] behind(byte[] key) {
     return Arrays.copyOf(key, key.length + 1);
   }

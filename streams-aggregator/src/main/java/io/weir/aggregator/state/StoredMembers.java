@@ -3,8 +3,8 @@ package io.weir.aggregator.state;
 
 /**
  * The members of a stored value, in their stored order. {@link Packer#members} writes the members,
- * and {@link Unpacker#members} reads them. So each class lists its members only once, for both
- * directions.
+ * and {@link Unpacker#members} reads them. So each class lists its members only once, for writing
+ * and for reading.
  */
 public interface StoredMembers {
   /** Writes an integer and returns it, or ignores the parameter and returns the stored integer. */

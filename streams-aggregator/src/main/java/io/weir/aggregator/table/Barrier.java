@@ -4,9 +4,9 @@ package io.weir.aggregator.table;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A pending wait until the follower has read a partition up to the end that the partition had when
- * the wait began. The waiting thread uses {@link #reached}. Only the follower's thread may use the
- * other members.
+ * A pending wait for the follower. The wait ends when the follower has read a partition up to the
+ * end offset that the partition had at the start of the wait. The waiting thread uses {@link
+ * #reached}. Only the follower's thread may use members other than {@link #reached}.
  */
 final class Barrier {
   /** Represents an unknown offset. */

@@ -15,8 +15,8 @@ import java.util.function.IntToLongFunction;
 /**
  * The pending barriers of all partitions. The follower queries the end offset of a barrier's
  * partition after the barrier was requested. So all records published before the request are before
- * that offset. Barriers that are requested together share one query. {@link #request} and {@link
- * #hasRequested} are thread-safe. Only the follower's thread may use the other methods.
+ * the end offset. Barriers that are requested together share one query. {@link #request} and {@link
+ * #hasRequested} are thread-safe. Only the follower's thread may use methods other than these two.
  */
 final class Barriers {
   private final Queue<Barrier> requested = new ConcurrentLinkedQueue<>();
@@ -32,7 +32,7 @@ final class Barriers {
     requested.addAll(barriers);
   }
 
-  /** Adds a barrier that the follower's own thread requests. No thread must be woken. */
+  /** Adds a barrier that the follower's own thread requests. So no thread needs to be woken. */
   void add(Barrier barrier) {
     pending.add(barrier);
   }

@@ -17,8 +17,8 @@ final class Damage {
   private Damage() {}
 
   /**
-   * Returns whether a failure means that files are damaged or missing. A retry cannot succeed in
-   * that case.
+   * Returns whether a failure means that files are damaged or missing, so that a retry cannot
+   * succeed.
    */
   static boolean is(RocksDBException failed) {
     Status status = failed.getStatus();

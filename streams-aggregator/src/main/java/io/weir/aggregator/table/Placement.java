@@ -10,8 +10,8 @@ import java.util.TreeSet;
 
 /**
  * The rule that selects the partitions to follow. It selects the partitions placed on this
- * instance. For {@link #RETENTION}, it also selects the partitions that are still in the table from
- * an earlier placement. Not thread-safe.
+ * instance. It also selects partitions that were placed here earlier and are still in the table,
+ * but only for the time {@link #RETENTION}. Not thread-safe.
  */
 final class Placement {
   /**

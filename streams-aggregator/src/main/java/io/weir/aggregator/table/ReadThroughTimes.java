@@ -12,17 +12,17 @@ import java.util.function.LongSupplier;
 
 /**
  * The read-through time of each followed partition. The table contains all records published before
- * the read-through time. If this time is longer ago than a bound, Kafka may have removed tombstones
- * that the follower never read. The deleted rows would stay in the table forever, so the follower
- * reads the partition again from its beginning. Example: the bound is 12 h, and a partition was up
- * to date at 08:00. At 19:00 the follower continues to read the partition. At 21:00 the follower
- * reads the partition again from its beginning. Not thread-safe.
+ * the read-through time. If the read-through time is older than a bound, Kafka may have removed
+ * tombstones that the follower never read. The deleted rows would stay in the table forever, so the
+ * follower reads the partition again from its beginning. Example: the bound is 12 h, and a
+ * partition was up to date at 08:00. At 19:00 the follower continues to read the partition. At
+ * 21:00 the follower reads the partition again from its beginning. Not thread-safe.
  *
- * <p>A read from the beginning must also reach the end within the bound. Otherwise Kafka may remove
- * the tombstones of rows that were already read. If the read takes too long, the follower starts it
- * again and doubles the bound each time. Without that, a read of a topic that keeps tombstones for
- * one minute might never reach the end. A table that may show a deleted row is better than a table
- * that is never readable.
+ * <p>A read from the beginning must also reach the end within the bound. During a longer read,
+ * Kafka may remove the tombstones of rows that were already read. If the read takes too long, the
+ * follower starts the read again and doubles the bound each time. With a fixed bound, a read of a
+ * topic that keeps tombstones for one minute might never reach the end. A table that may show a
+ * deleted row is better than a table that is never readable.
  */
 final class ReadThroughTimes {
   /**
@@ -32,8 +32,8 @@ final class ReadThroughTimes {
   private static final long INTERVAL_MILLIS = Duration.ofMinutes(1).toMillis();
 
   /**
-   * Minimum bound. With a shorter bound, a short pause of the process would cause a new read of all
-   * partitions.
+   * Minimum bound. If the bound were shorter, a short pause of the process would cause a new read
+   * of all partitions.
    */
   private static final Duration SHORTEST_BOUND = Duration.ofSeconds(4);
 
@@ -56,8 +56,8 @@ final class ReadThroughTimes {
   private long requestedEpochMillis;
 
   /**
-   * A barrier and the time of its request. That time becomes the read-through time when the barrier
-   * is reached.
+   * A barrier and the time of its request. When the barrier is reached, the time of the request
+   * becomes the read-through time.
    */
   private record Request(Barrier barrier, long atEpochMillis) {}
 
@@ -65,7 +65,7 @@ final class ReadThroughTimes {
    * Creates an instance without partitions.
    *
    * @param tombstonesKept time for which Kafka keeps a tombstone of the topic. The bound is half of
-   *     this time, because clocks may be wrong by the other half. The bound is at least 4 s
+   *     this time, so clocks can be wrong by the remaining half. The bound is at least 4 s
    * @param clockEpochMillis the clock of this machine
    */
   ReadThroughTimes(Duration tombstonesKept, Barriers barriers, LongSupplier clockEpochMillis) {
@@ -115,7 +115,8 @@ final class ReadThroughTimes {
 
   /**
    * Returns whether the read-through time of a partition is too long ago, so that the partition
-   * must be read again. The bound includes its doublings.
+   * must be read again. Each earlier read of the partition that took too long has doubled the
+   * bound.
    */
   boolean isTooOld(int partition) {
     int doubled = Math.min(rereads.getOrDefault(partition, 0), MOST_DOUBLED);
@@ -155,8 +156,8 @@ final class ReadThroughTimes {
   }
 
   /**
-   * Processes the completed barriers. The read-through time of a partition becomes the time of its
-   * request, unless the partition is {@linkplain #isTooOld too old}.
+   * Processes the completed barriers. The time of a barrier's request becomes the read-through time
+   * of the partition, unless the partition is {@linkplain #isTooOld too old}.
    *
    * @return the partitions that were read to their end
    */

@@ -10,10 +10,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The partitions whose copy in the table is readable. A copy becomes readable when the follower has
- * reached the end offset that it queried after it began to read the partition. {@link #contains},
- * {@link #all} and {@link #reading} are thread-safe. Only the follower's thread may use the other
- * methods.
+ * The partitions whose copy in the table is readable. After the follower has begun to read a
+ * partition, it queries the partition's end offset. The copy is readable when the follower has
+ * reached this offset. {@link #contains}, {@link #all} and {@link #reading} are thread-safe. Only
+ * the follower's thread may use methods other than these three.
  */
 final class ReadablePartitions {
   private static final Logger LOG = LoggerFactory.getLogger(ReadablePartitions.class);
@@ -65,7 +65,7 @@ final class ReadablePartitions {
   }
 
   /**
-   * Makes the partitions readable that have been read to their end. Requests a new barrier for each
+   * Makes partitions readable if they have been read to their end. Requests a new barrier for each
    * partition whose end offset is unknown.
    *
    * @return the partitions that have become readable

@@ -13,8 +13,8 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
 
 /**
- * Creates consumers of the state topic. They read only committed records and belong to no consumer
- * group.
+ * Creates consumers of the state topic. The consumers read only committed records and belong to no
+ * consumer group.
  */
 final class StateConsumer {
   private static final int MAX_POLL_RECORDS = 2_000;

@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * replaces the row. Kafka's compaction removes the replaced row, so the true figures are unknown.
  */
 final class StateRecords {
-  /** The stored value that marks a usage row as unreadable. No decoder accepts it. */
+  /** The stored value that marks a usage row as unreadable. No decoder accepts this value. */
   static final byte[] UNREADABLE = {};
 
   /** Minimum time between two log lines about malformed records; all records are counted. */

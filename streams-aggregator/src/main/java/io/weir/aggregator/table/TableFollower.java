@@ -32,10 +32,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The reader of the state topic, which copies partitions into the table. Its consumer belongs to no
- * consumer group, so a rebalance does not interrupt it. A reader of the table first calls {@link
- * #refresh}. It then sees all records published before the call, on every instance. So no report
- * shows older figures than an earlier report. Thread-safe.
+ * The reader of the state topic, which copies partitions into the table. The follower's consumer
+ * belongs to no consumer group, so a rebalance does not interrupt the follower. A reader of the
+ * table first calls {@link #refresh}. It then sees all records published before the call, on every
+ * instance. So no report shows older figures than an earlier report. Thread-safe.
  */
 public final class TableFollower implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TableFollower.class);
@@ -55,9 +55,9 @@ public final class TableFollower implements AutoCloseable {
   private static final long PLACEMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
   /**
-   * Minimum duration of one step of the observer's background work. Between minimum and maximum, a
-   * step lasts as long as the follower took to store the last records. With short steps, the work
-   * would hardly progress while many records arrive. With long steps, requests would wait.
+   * Minimum duration of one step of the observer's background work. Within the minimum and the
+   * maximum, a step lasts as long as the follower's last write of records. With short steps, the
+   * work would hardly progress while many records arrive. With long steps, requests would wait.
    */
   private static final long MIN_WORK_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
@@ -110,8 +110,8 @@ public final class TableFollower implements AutoCloseable {
    * @param wanted returns the partitions placed on this instance; called several times a second
    * @param onChange called after the table has changed; must return quickly
    * @param observer receives the changes of the table
-   * @param tombstonesKept time for which Kafka keeps a tombstone of the topic. The follower reads a
-   *     partition again from its beginning if it has not read it for half of this time
+   * @param tombstonesKept time for which Kafka keeps a tombstone of the topic. If the follower has
+   *     not read a partition for half of this time, it reads the partition again from the beginning
    * @param registry receives the metrics of the Kafka consumer
    */
   public static TableFollower start(
@@ -137,8 +137,8 @@ public final class TableFollower implements AutoCloseable {
   }
 
   /**
-   * Returns whether a partition is readable. Its rows may be outdated unless the caller has called
-   * {@link #refresh}.
+   * Returns whether a partition is readable. If the caller has not called {@link #refresh} before,
+   * the rows may be outdated.
    */
   public boolean isReadable(int partition) {
     return readable.contains(partition);
@@ -377,8 +377,9 @@ public final class TableFollower implements AutoCloseable {
   }
 
   /**
-   * Reads the partitions that are too old again from their beginning. Returns the polled records of
-   * the other partitions. The check follows the poll, so that it includes the duration of the poll.
+   * If a partition is too old, reads that partition again from its beginning. Returns the polled
+   * records of the other partitions. The age is checked after the poll, so that the age includes
+   * the duration of the poll.
    */
   private Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> upToDate(
       Consumer<byte[], byte[]> records, ConsumerRecords<byte[], byte[]> polled) {
@@ -425,8 +426,8 @@ public final class TableFollower implements AutoCloseable {
   }
 
   /**
-   * Stores the read-through times of partitions that were read to their end. Reads a partition
-   * again from its beginning if it is too old.
+   * Stores the read-through times of partitions that were read to their end. If a partition is too
+   * old, reads that partition again from its beginning.
    */
   private void renew(Consumer<byte[], byte[]> records, Set<Integer> read) {
     List<TopicPartition> tooOld =

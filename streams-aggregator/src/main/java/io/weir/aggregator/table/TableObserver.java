@@ -31,14 +31,14 @@ public interface TableObserver {
   void begin(int partition);
 
   /**
-   * Called before a partition is read, and when the partition is no longer followed. {@link #begin}
-   * may not have been called for the partition.
+   * Called before a partition is read, and when the partition is no longer followed. It is possible
+   * that {@link #begin} was not called for the partition.
    */
   void end(int partition);
 
   /**
-   * Called before a row is changed, while the table still contains the old value. {@link #begin}
-   * may not have been called for the partition. One write changes a row at most once.
+   * Called before a row is changed, while the table still contains the old value. It is possible
+   * that {@link #begin} was not called for the partition. One write changes a row at most once.
    *
    * @param value the new value, which may be equal to the old value; null if the row is removed
    */

@@ -39,7 +39,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The folder contains only a copy of data in Kafka. If the folder is damaged, the store renames
  * it to {@code usage.damaged} and creates an empty table. An earlier {@code usage.damaged} is
- * deleted. After any other failure, {@link #recover} opens the folder again.
+ * deleted. After a failure without damage, {@link #recover} opens the folder again.
  */
 public final class TableStore implements AutoCloseable {
   private static final byte POSITION = 0;
@@ -216,7 +216,7 @@ public final class TableStore implements AutoCloseable {
     return timesDamaged.get();
   }
 
-  /** Returns the random id of the folder. The first call for a new folder assigns it. */
+  /** Returns the random id of the folder. The first call for a new folder creates the id. */
   public String id() {
     lock.writeLock().lock();
     try {
@@ -243,8 +243,8 @@ public final class TableStore implements AutoCloseable {
    * The position up to which the follower has read a partition.
    *
    * @param offset the offset after the last record read
-   * @param readThroughEpochMillis the time before which all published records are in the table; 0
-   *     if unknown
+   * @param readThroughEpochMillis the table contains all records that were published before this
+   *     time; 0 if unknown
    */
   public record Position(long offset, long readThroughEpochMillis) {}
 
