@@ -20,8 +20,8 @@ public final class BoundedRocksMemory implements RocksDBConfigSetter {
   public static final long MAX_BYTES = 96L * 1024 * 1024;
 
   /**
-   * Maximum part of {@link #MAX_BYTES} for write buffers, in bytes. If it is exceeded, RocksDB
-   * flushes a write buffer.
+   * Maximum part of {@link #MAX_BYTES} for write buffers, in bytes. If the write buffers exceed
+   * this size, RocksDB flushes a write buffer.
    */
   private static final long MAX_WRITE_BUFFER_BYTES = 32L * 1024 * 1024;
 

@@ -43,20 +43,23 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private static final Duration CLOSE_BUDGET = Duration.ofMillis(50);
 
   /**
-   * Maximum duration of one publishing step. With this budget, publishing figures that will soon
-   * change again takes at most a tenth of the time.
+   * Maximum duration of one publishing step. This budget limits the publication of figures that
+   * will soon change again to a tenth of the time.
    */
   private static final Duration PUBLISH_BUDGET = Duration.ofMillis(20);
 
   /**
-   * Maximum duration of a publishing round. After it, publishing has priority, because the
-   * published progress is old.
+   * Maximum duration of a publishing round. After this duration, publishing has priority, because
+   * the published progress is then old.
    */
   private static final Duration MAX_ROUND = Duration.ofSeconds(1);
 
   private static final Duration URGENT_PUBLISH_BUDGET = Duration.ofMillis(200);
 
-  /** Interval of the restoration. It is short because clients wait until the cache is restored. */
+  /**
+   * Interval of the restoration. The interval is short because clients wait until the cache is
+   * restored.
+   */
   private static final long RESTORE_MILLIS = 50;
 
   private static final Duration RESTORE_BUDGET = Duration.ofMillis(30);
@@ -72,7 +75,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private static final long ACCURACY_MILLIS = 500;
 
   /**
-   * Maximum number of rows deleted in one step. On average, fewer rows are closed in the same time.
+   * Maximum number of rows deleted in one step. In the time between two steps, fewer rows are
+   * closed on average.
    */
   private static final int MAX_FORGET_ROWS = 2_000;
 

@@ -7,9 +7,9 @@ import java.util.function.BooleanSupplier;
 
 /**
  * The work of a partition between records, in short steps. Each kind of work runs at its own
- * interval until all work after the last record is complete. Punctuations must then end, because
- * Kafka Streams commits a transaction after each punctuation, even if nothing has changed. Not
- * thread-safe.
+ * interval until the work after the last record is complete. The caller must then end the
+ * punctuations, because Kafka Streams commits a transaction after each punctuation, even if nothing
+ * has changed. Not thread-safe.
  */
 final class PeriodicWork {
   /** Interval at which the caller must call {@link #run} until it returns true, in milliseconds. */
@@ -24,7 +24,7 @@ final class PeriodicWork {
     private long lastRunMillis = Long.MIN_VALUE;
     private boolean unfinished;
 
-    /** Whether the work is complete: a run that began after the last record has completed it. */
+    /** Whether a run that began after the last record has completed the work. */
     private boolean done;
 
     private Kind(long intervalMillis, BooleanSupplier work) {
@@ -85,8 +85,8 @@ final class PeriodicWork {
   }
 
   /**
-   * Does one more step of each kind, in order, and returns whether all kinds are complete. This is
-   * necessary because an earlier kind may have been completed after a kind that depends on it.
+   * Does one more step of each kind, in order, and returns whether all kinds are complete. The step
+   * is necessary because a kind may have been completed before a kind on which it depends.
    */
   private boolean isStillDone(long nowMillis) {
     boolean all = true;

@@ -22,7 +22,7 @@ final class ResourceNames {
   static final String OPEN_STORE = "open-rows";
 
   /**
-   * Rows of closed windows, by window start and names. They are kept for the maximum lateness of a
+   * Rows of closed windows, by window start and names. A row is kept for the maximum lateness of a
    * call.
    */
   static final String CLOSED_STORE = "closed-rows";
@@ -34,7 +34,7 @@ final class ResourceNames {
   static final String BUCKETS_STORE = "buckets";
 
   /**
-   * Ids that clients chose, settled calls, and refused lines. They are kept for the maximum
+   * Ids that clients chose, settled calls, and refused lines. An entry is kept for the maximum
    * lateness of a call.
    */
   static final String CALLER_IDS_STORE = "caller-ids";

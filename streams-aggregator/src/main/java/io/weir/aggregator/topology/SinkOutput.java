@@ -38,8 +38,8 @@ final class SinkOutput implements CountOutput {
   private static final byte[] NOTHING = {};
 
   /**
-   * Maximum size of one part of a refused record, in bytes. It is half of the maximum size of a
-   * record, because headers are added.
+   * Maximum size of one part of a refused record, in bytes. This size is half of the maximum size
+   * of a record, because headers are added.
    */
   private static final int MAX_PART_BYTES = Topic.MAX_RECORD_BYTES / 2;
 
@@ -201,8 +201,8 @@ final class SinkOutput implements CountOutput {
   }
 
   /**
-   * Returns new empty headers. They come from a new record, because Kafka does not publish their
-   * implementation.
+   * Returns new empty headers. The headers come from a new record, because Kafka's implementation
+   * of headers is not public.
    */
   private static Headers noHeaders() {
     return new Record<>(NOTHING, NOTHING, 0).headers();

@@ -9,11 +9,12 @@ import org.slf4j.LoggerFactory;
  * A check that no record of the calls topic is skipped. Thread-safe.
  *
  * <p>If a transaction cannot be committed, Kafka Streams revives the task but does not reset the
- * position of the consumer. It then never processes the records of the aborted transaction and the
- * records that it has already fetched. The check detects this by the offset of the next record. It
- * throws an exception, so the thread ends before it commits. The new thread begins at the last
- * committed offset. A gap in the offsets is also possible without a skipped record, because of
- * retention or transaction markers. The check reads the log to distinguish the two cases.
+ * position of the consumer. Kafka Streams then never processes the records of the aborted
+ * transaction, or the records that the consumer has already fetched. The check detects such a gap
+ * by the offset of the next record. The check then throws an exception, so the thread ends before a
+ * commit. The new thread begins at the last committed offset. Retention and transaction markers
+ * also leave gaps in the offsets, although no record is skipped. The check reads the log to find
+ * out whether a gap contains skipped records.
  */
 final class SkippedOffsets {
   private static final Logger LOG = LoggerFactory.getLogger(SkippedOffsets.class);
@@ -33,7 +34,7 @@ final class SkippedOffsets {
   /**
    * Creates a check that reads a log.
    *
-   * @param log the log; the thread that detects a gap in the offsets reads it
+   * @param log the log, which is read by the thread that detects a gap in the offsets
    */
   SkippedOffsets(Log log) {
     this.log = log;

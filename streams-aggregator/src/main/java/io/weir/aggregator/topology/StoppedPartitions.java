@@ -82,8 +82,8 @@ public final class StoppedPartitions {
   }
 
   /**
-   * Returns whether the failure of a partition occurred between two records. If so, the partition's
-   * periodic work must not run.
+   * Returns whether the failure of a partition occurred between two records. After such a failure,
+   * the partition's periodic work must not run.
    */
   boolean isIdle(int partition) {
     Stop stop = stops.get(partition);

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * cannot make an id expire early.
  */
 final class StreamsSeenIds implements SeenIds {
-  /** Key of the mark. It is shorter than each key of an id. */
+  /** Key of the entry that {@link #mark} writes. Keys of ids are longer. */
   private static final byte[] MARK = {0};
 
   private final WindowStore<Bytes, byte[]> store;
@@ -28,9 +28,9 @@ final class StreamsSeenIds implements SeenIds {
 
   /**
    * Returns the time for which an id is kept after the broker appended its record, in milliseconds.
-   * It is the time for which a repeated call may be accepted. A call is accepted until its age
-   * exceeds the maximum lateness. At its first arrival, its decision time may have been in the
-   * future.
+   * Until then, the aggregator may accept a repeated call with this id. A call is accepted until
+   * its age exceeds the maximum lateness. The decision time of a call may be in the future when the
+   * call first arrives.
    */
   static long retentionMillis(CountSettings settings) {
     return settings.latenessMillis() + CountSettings.MAX_AHEAD_MILLIS;

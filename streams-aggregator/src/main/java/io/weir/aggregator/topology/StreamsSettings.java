@@ -15,19 +15,20 @@ import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.streams.StreamsConfig;
 
 /**
- * The settings of the Streams application. They include an explicit value for every relevant
- * option.
+ * The settings of the Streams application. The settings include an explicit value for every
+ * relevant option.
  *
  * @param kafka connection to Kafka
  * @param applicationPrefix prefix of the application id, the consumer group and the changelog
  *     topics
  * @param stateFolder folder of the stores
- * @param instance name of this process. It must be unique among all aggregators. A process that
- *     restarts with the same name gets its partitions back without a rebalance
+ * @param instance name of this process. The name must be unique among all aggregators. A process
+ *     that restarts with the same name gets its partitions back without a rebalance
  * @param sessionTimeout time after which other instances take the partitions of a stopped instance.
- *     Until then other instances answer report requests for these partitions, but no instance
- *     counts them. Kafka aborts an open transaction of the instance after the same time, and
- *     readers wait until then. A restart with the same folder aborts the transaction immediately
+ *     During this time, other instances answer report requests for these partitions, but no
+ *     instance counts their calls. After the same time, Kafka aborts an open transaction of the
+ *     stopped instance, for which readers wait. If the instance restarts with the same folder, it
+ *     aborts this transaction immediately
  * @param folderId id of the state folder, which distinguishes two processes with the same name
  * @param threads number of threads of {@code meter-core}
  * @param standbys number of other instances that keep a copy of the stores
@@ -48,10 +49,10 @@ public record StreamsSettings(
   private static final String METER_CORE = "meter-core";
 
   private static final int COMMIT_INTERVAL_MILLIS =
-      100; // on average, half of it adds to the age of a report
+      100; // on average, half of this time adds to the age of a report
 
   /**
-   * Maximum time between two polls of a thread. After a longer time, the thread loses its
+   * Maximum time between two polls of a thread. A thread that exceeds this time loses its
    * partitions.
    */
   private static final int MAX_POLL_INTERVAL_MILLIS = 300_000;
@@ -68,8 +69,9 @@ public record StreamsSettings(
   private static final long ACCEPTABLE_RECOVERY_LAG_RECORDS = 10_000;
 
   /**
-   * Maximum number of partitions whose state is prepared on other instances at the same time. The
-   * interval below is the time between two checks whether the state is ready.
+   * Maximum number of partitions whose state is prepared on other instances at the same time.
+   * {@link #PROBING_REBALANCE_INTERVAL_MILLIS} is the time between two checks whether this state is
+   * ready.
    */
   private static final int MAX_WARMUP_REPLICAS = 2;
 

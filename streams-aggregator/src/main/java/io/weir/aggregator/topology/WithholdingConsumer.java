@@ -17,9 +17,10 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A consumer that withholds the record at which a partition has stopped, and all later records. Its
- * position stays at that record. Kafka Streams cannot stop a single partition. But it cannot count
- * or commit records that it does not receive. Like its superclass, it is not thread-safe.
+ * A consumer that withholds the record at which a partition has stopped, and all later records. The
+ * consumer's position stays at the withheld record. Kafka Streams cannot stop a single partition.
+ * So this consumer withholds the records, which Kafka Streams then neither counts nor commits. Like
+ * its superclass, it is not thread-safe.
  */
 final class WithholdingConsumer extends KafkaConsumer<byte[], byte[]> {
   private final StoppedPartitions stopped;

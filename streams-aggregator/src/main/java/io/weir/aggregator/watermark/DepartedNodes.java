@@ -6,10 +6,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The journals that the watermark no longer waits for. They are only in the store and not in
- * memory. The aggregator needs them to recognize repeated batches. Each journal takes about 60
- * bytes. Each addition examines two other journals and deletes them if they are old enough. Not
- * thread-safe.
+ * The journals that the watermark no longer waits for. These journals are only in the store and not
+ * in memory. The aggregator needs the journals to recognize repeated batches. Each journal takes
+ * about 60 bytes. Each addition examines two other journals, and deletes a journal that is old
+ * enough. Not thread-safe.
  */
 final class DepartedNodes {
   private static final byte[] FIRST_KEY = {'d'};

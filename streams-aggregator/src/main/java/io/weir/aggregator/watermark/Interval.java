@@ -24,8 +24,8 @@ public record Interval(long fromEpochMillis, long untilEpochMillis) {
   }
 
   /**
-   * Returns the part of the interval before a time. The result is an empty interval if the whole
-   * interval is later.
+   * Returns the part of the interval before a time. If the whole interval is after that time, the
+   * result is an empty interval.
    */
   Interval until(long epochMillis) {
     return new Interval(
@@ -35,7 +35,8 @@ public record Interval(long fromEpochMillis, long untilEpochMillis) {
   /**
    * Merges intervals that overlap, and returns the result in ascending order.
    *
-   * @param most maximum number of returned intervals; to keep it, the closest intervals are merged
+   * @param most maximum number of returned intervals; if there are more, the closest intervals are
+   *     merged
    */
   static List<Interval> merged(List<Interval> intervals, int most) {
     List<Interval> disjoint = mergedWithin(intervals, 0);

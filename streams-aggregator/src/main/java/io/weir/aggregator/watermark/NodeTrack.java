@@ -6,26 +6,28 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The lines of one journal epoch that have arrived in one partition. It determines whether a line
- * is new, the journal's low watermark, and the times for which calls may be missing. Immutable.
+ * The lines of one journal epoch that have arrived in one partition. The track determines whether a
+ * line is new, the journal's low watermark, and the times for which calls may be missing.
+ * Immutable.
  *
  * <p>Epoch and position identify a line of a journal. Each opening of a journal has a new epoch, so
- * they never identify two lines. This is true even if a journal loses lines because a disk was
- * restored or power was lost. The remaining lines keep their epochs and positions, even if they are
- * sent in different batches. New lines get the new epoch.
+ * two lines never have the same epoch and position. Epoch and position stay unique even if a
+ * journal loses lines because a disk was restored or power was lost. The remaining lines keep their
+ * epochs and positions, even if the node sends the lines in other batches than before. New lines
+ * get the new epoch.
  *
- * <p>The algorithm is the anti-replay window of RFC 4303 §3.4.3. It stores the greatest number and
- * the set of earlier numbers that have arrived. The set is stored as runs of consecutive positions
- * instead of bits. So a hole of any length adds only one run, and remains known until the journal
- * is deleted. The size of the state depends on the number of journals and holes, not on the number
- * of calls.
+ * <p>The algorithm is the anti-replay window of RFC 4303 §3.4.3, which stores the greatest number
+ * that has arrived and the set of earlier numbers that have arrived. The set is stored as runs of
+ * consecutive positions instead of bits. So a hole of any length adds only one run, and remains
+ * known until the journal is deleted. The size of the state depends on the number of journals and
+ * holes, not on the number of calls.
  *
- * <p>The low watermark of a batch states that all calls before that time have positions up to the
- * batch's last line. The aggregator trusts it if no line up to that position is missing. The
- * aggregator does not trust low watermarks after a hole while it waits for the missing lines. It
- * stops waiting when the low watermark before the hole lags behind the partition's newest low
- * watermark by more than the hold. It then trusts the low watermarks after the hole, and calls may
- * be missing for the time of the hole.
+ * <p>The low watermark of a batch states that every call before that time is at or before the
+ * batch's last line. The aggregator trusts a low watermark if no line up to the batch's last line
+ * is missing. While the aggregator waits for the lines of a hole, it does not trust the low
+ * watermarks after the hole. The wait ends when the low watermark before the hole lags behind the
+ * partition's newest low watermark by more than the hold. The aggregator then trusts the low
+ * watermarks after the hole, and calls may be missing for the time of the hole.
  *
  * @param node the node's name
  * @param epoch the journal epoch, which identifies one opening of the node's journal
@@ -55,7 +57,7 @@ record NodeTrack(
     long firstAtEpochMillis,
     long lastAtEpochMillis) {
 
-  /** Maximum number of runs. If there are more, the oldest hole is removed. */
+  /** Maximum number of runs. If a journal has more runs, the oldest hole is removed. */
   static final int MAX_SPANS = 256;
 
   NodeTrack {
@@ -63,9 +65,10 @@ record NodeTrack(
   }
 
   /**
-   * Creates the track of a new journal. The first low watermark is the creation time of the epoch,
-   * because the epoch contains no older call. If the first record has a lower low watermark, the
-   * node's clock is ahead. The track then uses the lower value.
+   * Creates the track of a new journal. The track's first low watermark is the creation time of the
+   * epoch, because the epoch contains no older call. If the first record's low watermark is before
+   * the creation time, the node's clock is ahead. The track then begins with the record's low
+   * watermark.
    *
    * @param header the header of the journal's first record
    * @param lowWatermark the low watermark of that record
@@ -227,7 +230,7 @@ record NodeTrack(
     return spans.get(spans.size() - 1).last();
   }
 
-  /** Returns the position of the last line without a hole before it. */
+  /** Returns the last position up to which no line is missing. */
   long lines() {
     return spans.get(0).last();
   }

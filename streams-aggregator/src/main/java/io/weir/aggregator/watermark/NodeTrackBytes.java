@@ -14,7 +14,7 @@ final class NodeTrackBytes {
 
   private NodeTrackBytes() {}
 
-  /** Returns the key of a track in a store. The kind is the first byte of the key. */
+  /** Returns the key of a track in a store. The key begins with {@code kind}. */
   static byte[] key(byte[] kind, String node, long epoch) {
     byte[] name = node.getBytes(StandardCharsets.UTF_8);
     return ByteBuffer.allocate(kind.length + Long.BYTES + name.length)

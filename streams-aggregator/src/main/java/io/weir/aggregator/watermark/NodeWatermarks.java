@@ -14,26 +14,27 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The low watermarks of all journals that may still send records to one partition. The partition's
- * watermark is derived from them. All watermarks depend only on the partition's records and the
- * broker's timestamps, so a second read of the same records has the same result. Not thread-safe.
+ * The low watermarks of all journals that may still send records to one partition. All watermarks
+ * depend only on the partition's records and the broker's timestamps, so a second read of the same
+ * records has the same result. Not thread-safe.
  *
- * <p>A journal is <em>departed</em> if its node has declared that it has sent all lines. It is
- * <em>lost</em> if the node has opened a newer journal without that declaration. It is
+ * <p>A journal is <em>departed</em> if its node has declared that it has sent all lines. A journal
+ * is <em>lost</em> if its node has opened a newer journal without that declaration. A journal is
  * <em>silent</em> if its low watermark lags behind the newest low watermark by more than the hold.
- * Otherwise it is <em>live</em>. The partition's watermark is the least low watermark of the live
- * journals.
+ * All other journals are <em>live</em>. The partition's watermark is the least low watermark of the
+ * live journals.
  *
  * <p>Memory and work per record are proportional to the number of journals that may still send
- * records. A departed journal without a hole moves to {@link DepartedNodes} after an hour. If there
- * are more than {@link #MAX_TRACKS} other journals, the journal with the oldest last record also
- * moves there. Its possible gaps move to {@link PossibleGaps}. The journal returns with its next
- * record. The limit never causes a record to be refused.
+ * records. A departed journal without a hole moves to {@link DepartedNodes} after an hour. If more
+ * than {@link #MAX_TRACKS} journals remain, the journal with the oldest last record also moves to
+ * {@link DepartedNodes}. The possible gaps of a moved journal move to {@link PossibleGaps}. The
+ * next record of a moved journal loads it into memory again. The limit never causes a record to be
+ * refused.
  */
 public final class NodeWatermarks {
   /**
-   * Maximum number of journals in memory for a partition. It bounds the size of the progress record
-   * and the work per batch.
+   * Maximum number of journals in memory for a partition. This limit bounds the size of the
+   * progress record and the work per batch.
    */
   public static final int MAX_TRACKS = 1_000;
 
@@ -153,7 +154,8 @@ public final class NodeWatermarks {
 
   /**
    * Removes journals from memory. Once an hour, removes journals for which the watermark does not
-   * wait. At any time, removes journals that exceed {@link #MAX_TRACKS}.
+   * wait. If more than {@link #MAX_TRACKS} journals remain, also removes the journals with the
+   * oldest last records.
    */
   private void tidy(NodeTrack newest, long atEpochMillis) {
     if (atEpochMillis >= nextTidyAtMillis) {
@@ -185,8 +187,8 @@ public final class NodeWatermarks {
   }
 
   /**
-   * Returns whether a journal is complete, and no earlier lost journal of its node is in memory. A
-   * lost journal needs a successor in memory.
+   * Returns whether a journal is complete, and no earlier lost journal of its node is in memory.
+   * While a lost journal is in memory, its successor must stay in memory.
    */
   private boolean isIdle(NodeTrack track) {
     return track.isFinished()
@@ -215,7 +217,7 @@ public final class NodeWatermarks {
 
   /**
    * Returns the partition's watermark, which is the least low watermark of the live journals. If no
-   * journal is live, it is the greatest trusted low watermark.
+   * journal is live, returns the greatest trusted low watermark.
    *
    * @param newestLowWatermark the greatest low watermark of all journals
    */

@@ -10,10 +10,10 @@ import java.util.List;
 
 /**
  * The intervals of event time for which calls may be missing because of journals that are no longer
- * in memory. An interval is kept forever, because reports on it remain incomplete. If an interval
- * has no end, it ends when calls of its journal become too late to be counted. The number of
- * intervals is limited. When it is exceeded, the two closest intervals are merged, so reports may
- * show too much time as incomplete, but never too little. Not thread-safe.
+ * in memory. An interval is kept forever, because reports on it remain incomplete. If the end of an
+ * interval is unknown, the end is set when calls of the journal become too late to be counted. The
+ * number of intervals is limited. If there are too many, the two closest intervals are merged.
+ * Reports may then show too much time as incomplete, but never too little. Not thread-safe.
  */
 final class PossibleGaps {
   /** Maximum number of intervals. */
@@ -77,7 +77,7 @@ final class PossibleGaps {
         - gaps.get(index).interval().untilEpochMillis();
   }
 
-  /** Ends the intervals whose calls can no longer arrive. */
+  /** Sets the unknown end of an interval when its calls can no longer arrive. */
   void expire(long nowEpochMillis) {
     boolean changed = false;
     for (int i = 0; i < gaps.size(); i++) {

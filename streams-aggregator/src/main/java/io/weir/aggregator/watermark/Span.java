@@ -8,7 +8,7 @@ package io.weir.aggregator.watermark;
  * @param last position of the last line, inclusive
  * @param lowWatermarkEpochMillis greatest low watermark of the run's batches
  * @param revealedAtEpochMillis the earliest broker's time of a record of this run or of a later
- *     run. Calls missing before the run were decided before this time
+ *     run. Calls that are missing before the run were decided before this broker's time
  */
 record Span(long first, long last, long lowWatermarkEpochMillis, long revealedAtEpochMillis) {
 
@@ -33,8 +33,8 @@ record Span(long first, long last, long lowWatermarkEpochMillis, long revealedAt
   }
 
   /**
-   * Returns the run from the first line to the last line of both runs. It includes all lines
-   * between them.
+   * Returns the run from the first line to the last line of both runs. The returned run includes
+   * all lines between the two runs.
    */
   Span joinedWith(Span other) {
     Span earlier = first <= other.first ? this : other;
