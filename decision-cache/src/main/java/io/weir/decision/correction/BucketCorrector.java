@@ -14,14 +14,14 @@ public interface BucketCorrector extends AutoCloseable {
   int MAX_BATCH = 64;
 
   /**
-   * Applies corrections in their order. Blocks until the cache has replied for all corrections.
+   * Applies corrections in the given order. Blocks until the cache has replied for all corrections.
    *
    * @param corrections 1 to {@value #MAX_BATCH}
    * @return one outcome per correction, in the same order
-   * @throws IllegalArgumentException if there are none or too many
-   * @throws CacheUnavailableException if the cache did not reply. Some of the corrections may have
-   *     been applied. The caller may apply all corrections again. A cache on several servers throws
-   *     a {@link PartlyUnavailableException} with the outcomes of the servers that replied
+   * @throws IllegalArgumentException if the number of corrections is not permitted @throws
+   *     CacheUnavailableException if the cache did not reply. Some of the corrections may have been
+   *     applied. The caller may apply all corrections again. A cache on several servers throws a
+   *     {@link PartlyUnavailableException} with the outcomes of the servers that replied
    */
   List<CorrectionOutcome> apply(List<BoundedCorrection> corrections)
       throws CacheUnavailableException;
@@ -32,7 +32,7 @@ public interface BucketCorrector extends AutoCloseable {
   /**
    * Returns the corrections if their number is 1 to {@value #MAX_BATCH}.
    *
-   * @throws IllegalArgumentException if there are none or too many
+   * @throws IllegalArgumentException if the number of corrections is not permitted
    */
   static List<BoundedCorrection> requireBatch(List<BoundedCorrection> corrections) {
     if (corrections.isEmpty() || corrections.size() > MAX_BATCH) {

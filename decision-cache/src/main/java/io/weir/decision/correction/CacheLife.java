@@ -7,12 +7,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Determines whether the state of a cache is complete, and coordinates its restoration. The cache
- * is <em>warm</em> (restored) while its marker contains the run ID of the server that replies.
- * After a flush, a restart or a failover it is <em>cold</em> (not restored) until every partition
- * has been restored. Thread-safe.
+ * stores a marker with the run ID of a server. The cache is <em>warm</em> (restored) while this is
+ * the run ID of the server that replies. After a flush, a restart or a failover, the cache is
+ * <em>cold</em> (not restored) until every partition has been restored. Thread-safe.
  */
 public interface CacheLife extends AutoCloseable {
-  /** Whether the state of a cache is complete. */
+  /** The completeness of a cache's state. */
   enum Warmth {
     /** The state of the cache is complete. */
     WARM,
@@ -27,15 +27,15 @@ public interface CacheLife extends AutoCloseable {
 
   /**
    * Waits until a decision has found that the cache is cold, or until the time has elapsed. The
-   * caller must then call {@link #look}. The method sends no requests.
+   * caller must then call {@link #look}, because this method sends no request to the cache.
    */
   void awaitColdSignal(Duration atMost) throws InterruptedException;
 
   /**
-   * Begins the restoration of a cold cache, unless another node is restoring it.
+   * Begins the restoration of a cold cache. Has no effect if another node is restoring the cache.
    *
    * @return the generation to restore, for {@link io.weir.topics.model.CacheLoss}; null if the
-   *     cache is warm or another node is restoring it
+   *     cache is warm or another node is restoring the cache
    * @throws CacheUnavailableException if the cache does not reply
    */
   @Nullable String beginRestoration() throws CacheUnavailableException;
@@ -50,7 +50,8 @@ public interface CacheLife extends AutoCloseable {
 
   /**
    * Records in the cache that a partition is restored. The cache becomes warm when all partitions
-   * of the current generation are recorded. The method ignores other generations. Idempotent.
+   * of the current generation are recorded. A partition of another generation is ignored.
+   * Idempotent.
    *
    * @return true if the cache is warm now
    * @throws CacheUnavailableException if the cache does not reply

@@ -8,8 +8,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown when some servers of a cache do not reply. The caller must retry the corrections without
- * an outcome.
+ * Thrown when some servers of a cache do not reply. The caller must retry the corrections that have
+ * no outcome.
  */
 public final class PartlyUnavailableException extends CacheUnavailableException {
   private static final long serialVersionUID = 1L;
@@ -19,8 +19,8 @@ public final class PartlyUnavailableException extends CacheUnavailableException 
   /**
    * Creates an exception.
    *
-   * @param outcomes the outcome of each correction of the call; null for a correction without an
-   *     outcome
+   * @param outcomes the outcome of each correction of the call; null for a correction that must be
+   *     retried
    */
   public PartlyUnavailableException(String message, List<@Nullable CorrectionOutcome> outcomes) {
     super(message);
@@ -28,8 +28,8 @@ public final class PartlyUnavailableException extends CacheUnavailableException 
   }
 
   /**
-   * Returns the outcome of each correction of the call, in their order; null for a correction
-   * without an outcome.
+   * Returns one outcome per correction of the call, in the order of the corrections; null for a
+   * correction that must be retried.
    */
   public List<@Nullable CorrectionOutcome> outcomes() {
     return outcomes;

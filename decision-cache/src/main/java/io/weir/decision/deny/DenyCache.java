@@ -18,22 +18,25 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cache of denials that are still valid. A node uses it to deny the calls of a client over its
- * limit without a request to the decision cache. Thread-safe.
+ * A cache of denials that are still valid. If a client is over a limit, a node denies its calls
+ * with this cache, without a request to the decision cache. Thread-safe.
  *
  * <p>A denial states the time until its bucket has enough tokens for the cost if no call takes
- * tokens. Charges only make this time longer. A correction may add tokens to the bucket; the caller
- * must then call {@link #drop}. Until the time has elapsed, the decision cache would deny every
- * call with the same bucket, the same limit and at least the same cost. The time begins before the
- * request to the decision cache. Therefore the clock of this process is sufficient, and no denial
- * is kept too long.
+ * tokens. Later charges only make this time longer. A correction can add tokens to the bucket; the
+ * caller must then call {@link #drop}. Until the time has elapsed, the decision cache would deny
+ * every call with the same bucket, the same limit and at least the same cost. This class measures
+ * the time with the clock of this process, from a moment before the request to the decision cache.
+ * Therefore no denial is kept too long.
  *
- * <p>This class does not learn of some changes: a bucket was deleted, a node with other policies
- * uses another limit, or the decision cache's clock stepped forward. A denial is then wrong for at
- * most the maximum age.
+ * <p>This class cannot detect some changes: a bucket was deleted, a node with other policies uses
+ * another limit, or the decision cache's clock stepped forward. After such a change, a denial is
+ * wrong for at most the maximum age.
  */
 public final class DenyCache {
-  /** Maximum number of cached buckets. Above it, the least frequently used buckets are evicted. */
+  /**
+   * Maximum number of cached buckets. Above the maximum, the least frequently used buckets are
+   * evicted.
+   */
   public static final int MAX_BUCKETS = 65_536;
 
   private static final long NANOS_PER_MICRO = 1_000;
@@ -86,8 +89,8 @@ public final class DenyCache {
   /**
    * Returns the denial of a check; null if a request to the decision cache is required.
    *
-   * @param source identifies the current state of the decision cache; a denial of another state is
-   *     not valid
+   * @param source identifies the current state of the decision cache; denials of earlier states are
+   *     not used
    */
   public Decision.@Nullable StillDenied find(Object source, Check check) {
     if (!isOn()) {
@@ -129,7 +132,7 @@ public final class DenyCache {
     if (mostElapsedNanos / NANOS_PER_MICRO + 1 >= deniedMicros) {
       return null;
     }
-    // rounded up, so that a call after this time is not denied again
+    // rounded up: a call after this time must not be denied again
     long elapsedMicros = (now - denial.afterDenialNanos) / NANOS_PER_MICRO;
     long retryAfterMicros = deniedMicros - elapsedMicros;
     long remaining =
@@ -148,8 +151,8 @@ public final class DenyCache {
   }
 
   /**
-   * Returns the minimum additional time until a bucket holds a cost that is greater by the given
-   * tokens. The time is a multiple of a tick, because a bucket gains tokens once per tick.
+   * Returns the minimum time in which a bucket gains the given number of tokens. The time is a
+   * multiple of a tick, because a bucket gains tokens once per tick.
    */
   private static long leastMicros(BucketLimit limit, long moreTokens) {
     BucketArithmetic.Parameters parameters = limit.arithmetic().parameters();
@@ -176,8 +179,8 @@ public final class DenyCache {
     for (int i = 0; i < check.buckets().size(); i++) {
       BucketRequest request = check.buckets().get(i);
       BucketReply reply = denied.buckets().get(i);
-      // not for sliding windows, because no correction of this bucket reports a change of an
-      // earlier sub-window
+      // not for sliding windows: if an earlier sub-window changes, no correction of this bucket
+      // reports the change
       if (request.enforced() && reply.retryAfterMicros() > 0 && request.limit().decidesAlone()) {
         denials.put(
             request.bucket(), new Denial(source, request, check.cost(), reply, askedNanos, now));
@@ -191,9 +194,9 @@ public final class DenyCache {
   }
 
   /**
-   * Records whether the decision cache was restored at a decision. If it has lost its state, its
-   * buckets may hold more tokens, so this method removes all denials. Later denials are cached
-   * again.
+   * Records whether the decision cache was restored when it made a decision. If the decision cache
+   * has lost its state, its buckets may hold more tokens. This method then removes all denials.
+   * Later denials are cached again.
    */
   public void seen(boolean warm) {
     if (wasWarm && !warm) {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A cache of denials, by which a process denies calls without a request to the decision cache. */
+/**
+ * A cache of denials. With this cache, a process denies calls without a request to the decision
+ * cache.
+ */
 @NullMarked
 package io.weir.decision.deny;
 

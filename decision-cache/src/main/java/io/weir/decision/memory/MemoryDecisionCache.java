@@ -31,21 +31,22 @@ import org.jspecify.annotations.Nullable;
  * A decision cache in the memory of this process, for development, tests and a single node. A lock
  * serializes the checks. All buckets are lost when the process ends. Thread-safe.
  *
- * <p>The number of buckets may be bounded. For each bucket above the bound, the cache evicts one
- * bucket of a small random sample. If the sample has an expired bucket, it evicts that bucket.
- * Otherwise it evicts a bucket of the owner with the most buckets. The owner is the client, or the
- * policy if clients share its buckets. A client that calls many invented endpoints therefore evicts
- * its own buckets. If owners have equally many buckets, the cache evicts the bucket that will be
- * full first.
+ * <p>The number of buckets can be bounded. For each bucket above the bound, the cache evicts one
+ * bucket of a small random sample. If the sample contains an expired bucket, the cache evicts that
+ * bucket. Otherwise it evicts a bucket of the owner with the most buckets. The owner of a bucket is
+ * the client, or the policy if clients share the policy's buckets. A client that calls many
+ * invented endpoints therefore evicts its own buckets. If two owners have the same number of
+ * buckets, the cache evicts the bucket that will expire first.
  */
 public final class MemoryDecisionCache implements DecisionCache {
-  /** Number of buckets up to which the cache does not remove expired buckets. */
+  /** The cache does not remove expired buckets while it has at most this number of buckets. */
   private static final int MIN_SWEEP_BUCKETS = 1_024;
 
   /**
-   * Sample size for an eviction. With a sample, the work per new bucket is small and constant. With
-   * a scan of all buckets, every 25,000th check waited for 40 to 200 ms. The algorithm is from
-   * Psounis and Prabhakar, "A randomized web-cache replacement scheme", INFOCOM 2001.
+   * Sample size for an eviction. With a sample, the work per new bucket is small and constant. When
+   * the cache scanned all buckets instead, every 25,000th check waited for 40 to 200 ms. The
+   * algorithm is from Psounis and Prabhakar, "A randomized web-cache replacement scheme", INFOCOM
+   * 2001.
    */
   private static final int SAMPLE = 8;
 
@@ -76,7 +77,7 @@ public final class MemoryDecisionCache implements DecisionCache {
     }
   }
 
-  /** A stored bucket: its content, and the index of its key. */
+  /** A stored bucket: its content, and the index of its key in the list of keys. */
   private static final class Kept {
     int index;
     Content content = Content.NONE;
@@ -207,8 +208,8 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   /**
-   * Sets whether the cache is warm. If it is not, checks with an enforced, held bucket are
-   * undecided.
+   * Sets whether the cache is warm. While the cache is cold, checks with an enforced, held bucket
+   * are undecided.
    */
   public void setWarm(boolean warm) {
     lock.lock();
@@ -318,8 +319,8 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   /**
-   * Removes all buckets except slots whose leases may still run, because their holders may still be
-   * in progress.
+   * Removes all buckets except slots with a lease that has not ended. The calls that hold such
+   * slots may still be in progress.
    */
   public void clearAllButSlots() {
     lock.lock();

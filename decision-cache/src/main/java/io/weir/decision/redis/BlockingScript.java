@@ -22,11 +22,12 @@ final class BlockingScript {
   /**
    * Creates a script that is called over a link.
    *
-   * @param watch the watch of the decisions on the same link; null if the link has no decisions.
-   *     With a watch, a call that times out leaves the connection open, because a pause of this
-   *     process may have caused the timeout. The watch closes the connection if necessary
-   * @param timeout maximum time to wait for a reply; a call takes the server at most a few
-   *     milliseconds
+   * @param watch the watch of the link's decisions; null if no decisions use the link. With a
+   *     watch, this script leaves the connection open after a timeout, because a pause of this
+   *     process may have caused the timeout. The watch closes the connection if the server does not
+   *     reply
+   * @param timeout maximum time to wait for a reply; the server needs at most a few milliseconds
+   *     for a call
    */
   BlockingScript(RedisScript script, RedisLink link, @Nullable ReplyWatch watch, Duration timeout) {
     this.script = script;
@@ -36,7 +37,7 @@ final class BlockingScript {
   }
 
   /**
-   * Calls the script. If the server does not have the script, loads it and calls it again.
+   * Calls the script. If the server does not have the script, loads the script and calls it again.
    *
    * @return the reply; null if the script returned nil
    * @throws CacheUnavailableException if there is no connection, the server does not reply before

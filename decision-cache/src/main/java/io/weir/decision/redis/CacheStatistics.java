@@ -36,16 +36,17 @@ final class CacheStatistics {
 
   /**
    * Number of checks that were not sent because the server did not reply or the caller's timeout
-   * had elapsed. They charged nothing.
+   * had elapsed. Such checks charged nothing.
    */
   final Counter checksNotSent;
 
   /**
-   * Number of replies that arrived after the caller's timeout. An allowed call was still charged.
+   * Number of replies that arrived after the caller's timeout. If such a reply allowed the call,
+   * the server had charged the call.
    */
   final Counter repliesLate;
 
-  /** Number of loads of the script because a server did not have it. */
+  /** Number of times that the script was loaded because a server did not have the script. */
   final Counter scriptLoads;
 
   final Counter connections;
@@ -87,7 +88,7 @@ final class CacheStatistics {
         counter(
             registry,
             "weir.cache.checks.sent",
-            "checks sent to Redis; divided by script calls: the mean batch size");
+            "checks sent to Redis; the mean batch size is this number divided by the script calls");
     for (int i = 0; i < SIZE_CLASSES; i++) {
       batches[i] =
           Counter.builder("weir.cache.batches")
@@ -124,15 +125,14 @@ final class CacheStatistics {
         counter(
             registry,
             "weir.cache.faults",
-            "exceptions that Weir did not expect, in threads that call Redis; they continued");
+            "exceptions that Weir did not expect, in threads that call Redis; the threads continued");
     faultsOf = new ThreadFaults(faults::increment);
   }
 
   /**
    * Adds the gauges of a cache.
    *
-   * @param deniedBuckets function that returns the number of buckets whose calls are denied without
-   *     a request to Redis
+   * @param deniedBuckets function that returns the number of buckets with a cached denial
    */
   void bind(DecisionCache cache, LongSupplier deniedBuckets) {
     Gauge.builder("weir.cache.up", cache, bound -> bound.check().ok() ? 1 : 0)

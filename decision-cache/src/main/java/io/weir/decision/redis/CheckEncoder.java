@@ -26,8 +26,8 @@ final class CheckEncoder {
     /** Gives back the cost of a call that another server has denied. */
     GIVE_BACK(2),
     /**
-     * Gives back the cost as {@link #GIVE_BACK} does, and publishes the buckets to nodes that cache
-     * denials.
+     * Gives back the cost like {@link #GIVE_BACK}, and publishes the keys of the buckets for nodes
+     * that cache denials.
      */
     GIVE_BACK_AND_PUBLISH(3);
 
@@ -51,20 +51,18 @@ final class CheckEncoder {
   private static final byte MODE_HELD = 2;
 
   /**
-   * Number of modes. An encoded mode byte is the mode plus this number times {@link
-   * BucketLimit#scriptKind}.
+   * Number of modes. The encoded mode byte is mode + {@value} × {@link BucketLimit#scriptKind}.
    */
   private static final int MODES = 4;
 
   /**
-   * Size of the claim in bytes. An encoded check has a claim after the limit of each bucket with
+   * Size of a claim in bytes. In an encoded check, a claim follows the limit of each bucket with
    * slots.
    */
   private static final int CLAIM_BYTES = Long.BYTES + SlotClaim.HOLDER_CHARS;
 
   /**
-   * Maximum number of cached encodings of limits. It is greater than the number of policies in a
-   * set.
+   * Maximum number of cached encodings of limits. A set of policies has fewer limits.
    */
   private static final int MAX_LIMITS = 4_096;
 

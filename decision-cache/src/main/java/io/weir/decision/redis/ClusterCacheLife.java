@@ -35,38 +35,39 @@ import org.slf4j.LoggerFactory;
  *
  * <ul>
  *   <li>A flush deletes the markers with the buckets. A restart or a failover changes the run ID.
- *   <li>A slot that is moved keeps its marker, which contains the run ID of its previous server.
- *       The new server accepts and replaces the marker under two conditions. The new server was
- *       warm before with its current run ID. The previous server is connected, or was connected
- *       until recently, and reports that it has handed over the slot ({@link
- *       ClusterMap#hasHandedOver}). A replica that replaces a server has all markers of the server,
- *       but does not meet these conditions.
- *   <li>A slot that is assigned to another server without its keys has no marker.
+ *   <li>A slot that is moved keeps its marker with the run ID of its previous server. The new
+ *   server accepts and replaces this marker under two conditions. First, the new server was warm
+ *   before with its current run ID. Second, the previous server is connected, or was connected
+ *   until recently, and reports that it has handed over the slot ({@link
+ *   ClusterMap#hasHandedOver}). A replica that replaces a server has all markers of the server, but
+ *   does not meet the first condition.
+ *   <li>If a slot is assigned to another server without the slot's keys, the slot has no marker.
  * </ul>
  *
  * <p>If a slot of a server is cold, all slots of the server are restored. The other servers
  * continue to decide, and ignore the corrections of the restoration as duplicates. When the
- * restoration begins, the cold markers of the server are deleted, also on its replicas. If the
- * server is replaced and returns later, it therefore does not have these markers. Thread-safe.
+ * restoration begins, the markers with the run ID of a previous server are deleted, also on the
+ * replicas. Otherwise these markers would be valid again if the previous server returned.
+ * Thread-safe.
  */
 final class ClusterCacheLife implements CacheLife {
   private static final Logger LOG = LoggerFactory.getLogger(ClusterCacheLife.class);
 
   /**
-   * Maximum number of markers in one script call. Such a call takes the server about one
-   * millisecond.
+   * Maximum number of markers in one script call. The server needs about one millisecond for such a
+   * call.
    */
   private static final int MAX_MARKERS = 1_000;
 
   /**
-   * Maximum time for which a moved slot may appear cold, until the servers report that it was moved
-   * with its keys.
+   * Maximum time for which a moved slot may appear cold. After this time, all servers should report
+   * that the slot was moved with its keys.
    */
   private static final Duration SETTLING = Duration.ofSeconds(2);
 
   /**
-   * Number of looks in which every marker of a warm server is renewed. There is about one look per
-   * second.
+   * Number of looks within which every marker of a warm server is renewed. There is about one look
+   * per second.
    */
   private static final int LOOKS_PER_ROUND = 600;
 
@@ -79,16 +80,17 @@ final class ClusterCacheLife implements CacheLife {
     private BitSet slots = new BitSet();
     private boolean warm;
 
-    /** Whether the server was warm with its current run ID, and has not become cold since. */
+    /** Whether the server was warm with its current run ID, and has not been found cold since. */
     private boolean wasWarm;
 
     /**
-     * Deadline after which a slot without a valid marker is cold. Until then the slot may have been
-     * moved, and not all servers report the move yet. 0 if no such wait has begun.
+     * Deadline after which a slot without a valid marker is cold; 0 if there is no such slot.
+     * Before the deadline, the slot may have been moved although not all servers report the move
+     * yet.
      */
     private long settlesNanos;
 
-    /** Whether the server has gained slots after the last look that found all of its slots warm. */
+    /** Whether the server has gained slots since its slots were last found warm. */
     private boolean hasGained;
 
     private int coldSlot;
@@ -128,7 +130,7 @@ final class ClusterCacheLife implements CacheLife {
     return isUnknown ? Warmth.UNKNOWN : Warmth.WARM;
   }
 
-  /** Returns whether the cold slots of a warm server may have just been moved to it. */
+  /** Returns whether a server's cold slots may be slots that were just moved to this server. */
   private static boolean isSettling(Known state) {
     if (!state.wasWarm || !state.hasGained) {
       return false;
@@ -141,7 +143,8 @@ final class ClusterCacheLife implements CacheLife {
   }
 
   /**
-   * Queries all slots of a server if they may have changed, otherwise the next part of the slots.
+   * Queries the markers of a server's slots: all slots if they may have changed, otherwise the next
+   * part of the slots.
    */
   private void look(ClusterRoutes routes, Server server, RedisDecisionCache asked, Known state)
       throws CacheUnavailableException {
@@ -199,7 +202,7 @@ final class ClusterCacheLife implements CacheLife {
                 + " elements");
       }
       for (byte each : found) {
-        // other values: the slot is being moved, and the look at its new server covers it
+        // other values: the slot is being moved, and the look at its new server includes this slot
         if (each == '0') {
           state.coldSlot = slots[from];
           warm = false;
@@ -210,7 +213,10 @@ final class ClusterCacheLife implements CacheLife {
     return warm;
   }
 
-  /** Returns the run IDs of the servers that may have handed over slots with complete state. */
+  /**
+   * Returns the run IDs of servers that may have handed over slots to the given server, with
+   * complete state.
+   */
   private Set<String> handedOver(ClusterRoutes routes, Server to) {
     Set<String> lives = new HashSet<>(cache.topology().retiredLives());
     routes
@@ -284,9 +290,10 @@ final class ClusterCacheLife implements CacheLife {
   }
 
   /**
-   * Returns a new generation. The keys that store the progress of its restoration are in the slot
-   * of its hash tag. This is the first slot of the server from a number that is derived from the
-   * run ID, so that all nodes elect one node. It rarely changes when other slots are moved.
+   * Returns a new generation. The generation contains a hash tag. The keys with the progress of the
+   * restoration are in the slot of this hash tag. The slot is the server's first slot from a number
+   * that is derived from the run ID. All nodes therefore use the same slot and elect one node. The
+   * chosen slot rarely changes when other slots are moved.
    */
   private static String generation(Known state) {
     int slot = state.slots.nextSetBit(Math.floorMod(state.life.hashCode(), SlotHash.SLOT_COUNT));
@@ -298,7 +305,7 @@ final class ClusterCacheLife implements CacheLife {
   public void abandonRestoration(String generation) throws CacheUnavailableException {
     RedisDecisionCache server = serverOf(generation, cache.topology().routes());
     if (server != null) {
-      // if another node has begun a restoration meanwhile, this call has no effect
+      // if another node has begun a restoration in the meantime, this call has no effect
       end(server, generation);
     }
   }
@@ -314,9 +321,10 @@ final class ClusterCacheLife implements CacheLife {
   }
 
   /**
-   * Records that a partition is restored on the server of the generation. It does not mark slots
-   * that were moved to the server after the restoration began. It has no effect if the server has
-   * left, has another run ID, or no longer holds the slot that stores the progress.
+   * Records that a partition is restored on the server of the generation. When all partitions are
+   * restored, marks the server's slots as warm, except slots that were moved to the server during
+   * the restoration. Has no effect if the server has left, has another run ID, or no longer holds
+   * the slot that stores the progress.
    *
    * @throws PartlyUnavailableException if the server does not reply
    */
@@ -369,8 +377,8 @@ final class ClusterCacheLife implements CacheLife {
   }
 
   /**
-   * Returns the server that is being restored for a generation; null if the server has left, has
-   * another run ID, or no longer holds the slot that stores the progress.
+   * Returns the server that a generation restores; null if the server has left, has another run ID,
+   * or no longer holds the slot that stores the progress.
    */
   private static @Nullable RedisDecisionCache serverOf(String generation, ClusterRoutes routes) {
     RedisDecisionCache holder = routes.holder(generation);

@@ -25,31 +25,31 @@ import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A decision cache on the servers of a Redis Cluster. It uses each primary as a single server
- * ({@link RedisDecisionCache}), with its own connection and many checks in one script call.
- * Thread-safe.
+ * A decision cache on the servers of a Redis Cluster. It uses each primary like a single server
+ * ({@link RedisDecisionCache}): with one connection per primary, and many checks in one script
+ * call. Thread-safe.
  *
  * <p>A client's own buckets are in one slot. Shared buckets may be in any slot. A check with
  * buckets on several servers first takes the cost from the shared buckets, on all their servers
  * concurrently. Then it takes the cost from the client's own buckets, which are recorded. If a
  * server denies the check, the cache gives back the cost on the other servers, and then returns the
- * denial. Meanwhile the shared buckets hold fewer tokens. Another call may therefore be denied, but
- * no call is admitted in excess.
+ * denial. Before the cost is given back, the shared buckets hold fewer tokens. Another call may
+ * then be denied, but the limits are never exceeded.
  *
- * <p>A client that is denied repeatedly must not reduce shared buckets each time. If a client was
+ * <p>The calls of a client over its limit must not take tokens from shared buckets. If a client was
  * denied recently, the cache therefore first peeks at the client's own buckets. If a server does
- * not reply, and no server denies the check, the check is undecided. The cache gives back the cost
- * on the other servers. The server without a reply may have charged the check.
+ * not reply, and no server denies the check, the check is undecided. The cache then gives back the
+ * cost on the other servers. The server that did not reply may have charged the check.
  *
- * <p>If a slot of a check is being moved between servers, the check charges nothing, and is retried
- * until the deadline.
+ * <p>If a slot of a check is being moved between servers, the check charges nothing. The cache
+ * retries the check until the deadline.
  */
 public final class ClusterDecisionCache implements RedisCache {
 
   private static final long FIRST_PAUSE_MILLIS = 2;
   private static final long MAX_PAUSE_MILLIS = 20;
 
-  /** Time for which a client counts as recently denied. */
+  /** Time after a denial for which a client counts as recently denied. */
   private static final Duration LATELY = Duration.ofSeconds(10);
 
   private static final int MAX_REFUSED = 10_000;
@@ -59,7 +59,10 @@ public final class ClusterDecisionCache implements RedisCache {
   private final Semaphore turnedCold = new Semaphore(0);
   private final ClusterTopology topology;
 
-  /** The first bucket of each client that one of its own buckets has recently denied. */
+  /**
+   * The clients that their own buckets have recently denied. The key is the first of the client's
+   * own buckets in the check.
+   */
   private final Cache<String, Boolean> refusedLately =
       Caffeine.newBuilder()
           .maximumSize(MAX_REFUSED)
@@ -155,7 +158,7 @@ public final class ClusterDecisionCache implements RedisCache {
   }
 
   /**
-   * A check and its attempts. It is retried until its slots are found.
+   * A check and its attempts. The check is retried until the servers of its slots are found.
    *
    * @param askedNanos time of the first attempt, by {@link NanoClock}
    * @param tries number of attempts
@@ -221,8 +224,8 @@ public final class ClusterDecisionCache implements RedisCache {
   /**
    * Sends a check to one server.
    *
-   * @param alone whether to send the check in its own call. Otherwise the slots of one check can
-   *     make the other checks of the call fail
+   * @param alone whether to send the check in a separate call. In a shared call, the slots of one
+   *     check can make the other checks fail
    */
   private static CompletableFuture<Decision> ask(
       RedisDecisionCache server, Check check, Purpose purpose, boolean alone) {
@@ -279,9 +282,9 @@ public final class ClusterDecisionCache implements RedisCache {
   }
 
   /**
-   * Ends a check if a server has not decided its part. If moved slots are the only reason, the
-   * cache first gives back the cost and then retries the check. Otherwise the check ends, without
-   * waiting until the cost is given back.
+   * Ends a check if a server has not decided its part of the check. If moved slots are the only
+   * reason, the cache first gives back the cost and then retries the check. Otherwise the check
+   * ends immediately, while the cost is being given back.
    */
   private CompletableFuture<Decision> endUndecided(SplitCheck split, List<Decision> taken) {
     Decision.Undecided nothing = Failures.MOVED;
@@ -322,8 +325,8 @@ public final class ClusterDecisionCache implements RedisCache {
   }
 
   /**
-   * Gives back the cost to the buckets of the allowed parts. The future contains the decisions
-   * afterwards.
+   * Gives back the cost to the buckets of the allowed parts. Returns the decisions on the parts
+   * after this.
    */
   private CompletableFuture<List<Decision>> giveBack(List<Part> parts, List<Decision> decisions) {
     List<CompletableFuture<Decision>> given = new ArrayList<>();
@@ -358,7 +361,8 @@ public final class ClusterDecisionCache implements RedisCache {
   }
 
   /**
-   * Returns a decision that prevents a retry of a check, because its cost could not be given back.
+   * Returns a decision that prevents a retry of a check. Used if the check's cost could not be
+   * given back.
    */
   private static Decision notGivenBack(Decision given) {
     return Failures.isMoved(given) ? Failures.unavailable(Failures.MOVED.detail()) : given;
@@ -412,8 +416,8 @@ public final class ClusterDecisionCache implements RedisCache {
   }
 
   /**
-   * Returns the check of a server that may evict; otherwise the check of a server that does not
-   * report it; otherwise the check of any server.
+   * Returns the result for one server. Servers that may evict have the highest priority, then
+   * servers that do not report their settings.
    */
   @Override
   public EvictionCheck evictionCheck() {

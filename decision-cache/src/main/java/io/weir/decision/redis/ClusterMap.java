@@ -17,11 +17,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A map from each slot of a cluster to the server that holds it, merged from the views of several
- * servers. If several servers claim a slot, the server with the greatest configuration epoch holds
- * it. Redis uses the same rule (Redis Cluster Specification, "Hash slots configuration
- * propagation"). A server in a minority partition may still claim slots that another server has
- * taken over. Its claim is ignored when another server replies. Immutable.
+ * A map from each slot of a cluster to the server that holds the slot. The map is merged from the
+ * views of several servers. If several servers claim a slot, the server with the greatest
+ * configuration epoch holds the slot. Redis uses the same rule (Redis Cluster Specification, "Hash
+ * slots configuration propagation"). A server in a minority partition may still claim slots that
+ * another server has taken over. This claim is ignored when another server replies. Immutable.
  */
 final class ClusterMap {
   static final ClusterMap EMPTY = merge(Set.of());
@@ -37,9 +37,9 @@ final class ClusterMap {
   }
 
   /**
-   * Merges views into a map. The views may belong to several clusters if a server has left this
-   * cluster, or if another server has its address now. The map then uses only the views of the
-   * cluster with the most servers.
+   * Merges views into a map. The views belong to several clusters if a server has left this
+   * cluster, or if its address now belongs to a server of another cluster. The map then uses only
+   * the views of the cluster with the most servers.
    */
   static ClusterMap merge(Collection<ClusterView> all) {
     List<ClusterView> views = ofOneCluster(List.copyOf(all));
@@ -89,7 +89,7 @@ final class ClusterMap {
     return most;
   }
 
-  /** Returns the server that holds a slot; null if it is unknown. */
+  /** Returns the server that holds a slot; null if the server is unknown. */
   @Nullable Server holder(int slot) {
     return holders[slot];
   }
@@ -116,8 +116,8 @@ final class ClusterMap {
   }
 
   /**
-   * Returns whether {@code from} itself reports that {@code to} holds all slots that {@code to}
-   * holds in this map.
+   * Returns whether the server {@code from} agrees with this map about the slots of {@code to}.
+   * This means that {@code from} reports {@code to} as the holder of each of these slots.
    */
   boolean hasHandedOver(Server from, Server to) {
     ClusterView view = views.get(from);
@@ -129,7 +129,7 @@ final class ClusterMap {
     return slots.isEmpty();
   }
 
-  /** Returns whether another map has the same servers with the same slots. */
+  /** Returns whether another map has the same servers, and each slot has the same server. */
   boolean sameSlots(ClusterMap other) {
     return servers.equals(other.servers) && Arrays.equals(holders, other.holders);
   }

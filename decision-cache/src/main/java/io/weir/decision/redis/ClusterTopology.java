@@ -27,8 +27,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The connections to the primaries of a cluster, and the map of its slots. A thread queries all
- * primaries once per second, and immediately after {@link #changed}. It queries the servers in the
- * settings only while no primary replies. Thread-safe.
+ * primaries once per second, and immediately after {@link #changed}. While no primary replies, the
+ * thread queries the servers in the settings. Thread-safe.
  */
 final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ClusterTopology.class);
@@ -38,12 +38,12 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
   /** Minimum time between two rounds of queries. */
   private static final long MIN_PAUSE_MILLIS = 25;
 
-  /** Timeout for the replies in one round. It is shorter than a failover. */
+  /** Timeout for the replies in one round. A failover takes longer than this timeout. */
   private static final long ANSWER_MILLIS = 500;
 
   /**
-   * Time for which the run ID of a server that has left is kept. Other servers may accept slots
-   * that it has handed over.
+   * Time for which the run IDs of servers that have left are kept. During this time, other servers
+   * accept slots that such a server has handed over.
    */
   private static final Duration RETIRED = Duration.ofMinutes(1);
 
@@ -60,8 +60,8 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
   private final SupervisedThread thread = new SupervisedThread("weir-redis-cluster", this);
 
   /**
-   * Connections to servers that have left or are no longer primaries, with the time at which they
-   * are closed. At that time, no check uses them.
+   * Connections to servers that have left or are no longer primaries, with the time at which each
+   * connection is closed. Before that time, checks may still use the connection.
    */
   private final Map<RedisDecisionCache, Long> retired = new LinkedHashMap<>();
 
@@ -72,7 +72,7 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
   private volatile String refusal = "";
 
   /**
-   * Creates a topology that {@link #start} starts.
+   * Creates a topology without starting it; see {@link #start}.
    *
    * @param connector function that creates the connection to a server, without starting it
    */
@@ -95,14 +95,14 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
     }
   }
 
-  /** Returns the connections after the last round. */
+  /** Returns the connections according to the last round. */
   ClusterRoutes routes() {
     return routes;
   }
 
   /**
-   * Returns the reason why the servers in the settings must not be used; empty without a known
-   * reason.
+   * Returns the reason why the servers in the settings must not be used; empty if no reason is
+   * known.
    */
   String refusal() {
     return refusal;
@@ -121,8 +121,8 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Starts the next round immediately, because slots seem to have moved or a server seems to have
-   * left.
+   * Starts the next round immediately. Called when slots seem to have moved or a server seems to
+   * have left.
    */
   void changed() {
     if (changes.availablePermits() == 0) {
@@ -242,7 +242,7 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
       LOG.info("redis_cluster servers={} complete={}", map.servers().size(), map.isComplete());
     }
     if (routes.servers().isEmpty()) {
-      // at the start, no check is delayed by waiting, because no server is in use
+      // at the start, waiting delays no check, because no server is in use
       for (RedisDecisionCache each : added) {
         each.link().awaitFirstTry();
       }

@@ -13,8 +13,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One server's view of a cluster: its reply to {@code CLUSTER NODES}. After a change, the views of
- * the servers differ until the servers have propagated the change. Immutable.
+ * One server's view of a cluster: its reply to {@code CLUSTER NODES}. After a change of the
+ * cluster, the servers have different views until they have propagated the change. Immutable.
  *
  * @param asked the address of the queried server
  * @param id the id of the queried server; empty if the server does not report its id
@@ -29,8 +29,8 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
   private static final int FIRST_SLOTS = 8;
 
   /**
-   * An address such as {@code 10.0.0.1:7000@17000,host.example}. The host is empty until the server
-   * knows its own address.
+   * An address such as {@code 10.0.0.1:7000@17000,host.example}. Before a server knows its own
+   * address, the part before the port is empty.
    */
   private static final Pattern HOST_AND_PORT =
       Pattern.compile("(.*):([0-9]+)@[0-9]+(?:,([^,=]*))?.*");
@@ -40,10 +40,10 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
   /**
    * A primary of the cluster.
    *
-   * @param id the id of the server in the cluster, which does not change at a restart
+   * @param id the id of the server in the cluster; a restart does not change this id
    * @param configEpoch the configuration epoch of the server; if two servers claim a slot, the
-   *     server with the greater epoch holds it
-   * @param hasFailed whether a majority of the cluster cannot reach the server
+   *     server with the greater epoch holds the slot
+   * @param hasFailed whether the majority of the cluster has marked the server as failed
    */
   record Primary(String id, Server server, long configEpoch, boolean hasFailed, BitSet slots) {}
 
@@ -56,8 +56,8 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
    * Parses a reply.
    *
    * @param asked the address of the queried server
-   * @param byName whether to connect to servers by the host names that they report, because
-   *     certificates require it
+   * @param byName whether to connect to servers by the host names that they report; required if
+   *     certificates are verified
    * @throws IllegalArgumentException if the text is not a reply to {@code CLUSTER NODES}
    */
   static ClusterView of(Server asked, String clusterNodes, boolean byName) {
@@ -108,7 +108,7 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
   private static BitSet slots(String[] fields) {
     BitSet slots = new BitSet(SlotHash.SLOT_COUNT);
     for (int i = FIRST_SLOTS; i < fields.length; i++) {
-      // slots in brackets are being moved; the previous server still holds them
+      // slots in brackets are being moved; at this time the previous server holds these slots
       Matcher range = SLOTS.matcher(fields[i]);
       if (range.matches()) {
         int first = Integer.parseInt(range.group(1));

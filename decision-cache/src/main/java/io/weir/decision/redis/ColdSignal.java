@@ -6,8 +6,8 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A signal that wakes up the restoring thread when a decision finds that the cache is cold. The
- * signal is called for every script call, so it does nothing while the state is unchanged. A cache
+ * A signal that wakes up the restoring thread when a decision finds that the cache is cold. Every
+ * script call reports to this signal. The signal does nothing while the state is unchanged: a cache
  * that stays cold wakes up the thread only once. Thread-safe.
  */
 final class ColdSignal {
@@ -27,12 +27,12 @@ final class ColdSignal {
     this.turnedCold = turnedCold;
   }
 
-  /** Returns whether the cache was warm at its last decision or query. */
+  /** Returns whether the cache was warm at the last decision or query. */
   boolean isWarm() {
     return warm;
   }
 
-  /** Records whether the cache was warm at a decision. */
+  /** Records whether the cache was warm when it made a decision. */
   void seen(boolean nowWarm) {
     if (nowWarm != warm) {
       warm = nowWarm;
@@ -43,14 +43,17 @@ final class ColdSignal {
   }
 
   /**
-   * Records whether the cache was warm at a query. Does not wake up the thread, because the caller
-   * knows the result.
+   * Records whether the cache was warm when it was queried. Does not wake up the restoring thread:
+   * the caller is this thread and knows the result.
    */
   void looked(boolean nowWarm) {
     warm = nowWarm;
   }
 
-  /** Waits until the cache has become cold after the last wait, or until the time has elapsed. */
+  /**
+   * Waits until the cache becomes cold, or until the time has elapsed. Returns immediately if the
+   * cache has become cold since the last wait.
+   */
   void await(Duration atMost) throws InterruptedException {
     // the caller queries the cache in both cases
     var unused = turnedCold.tryAcquire(atMost.toNanos(), TimeUnit.NANOSECONDS);

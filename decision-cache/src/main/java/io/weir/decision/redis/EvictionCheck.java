@@ -2,24 +2,24 @@
 package io.weir.decision.redis;
 
 /**
- * The result of checking whether a server may evict buckets before they expire. An evicted bucket
- * is full again at its next call, so its client may exceed the limit. Immutable.
+ * The result of the check whether a server may evict buckets before they expire. An evicted bucket
+ * is full again at the next call. The client can then exceed its limit. Immutable.
  *
  * @param result the result
- * @param maxMemoryBytes {@code maxmemory} of the server; 0 for no bound, −1 if it is unknown
- * @param policy {@code maxmemory-policy} of the server; empty if it is unknown
+ * @param maxMemoryBytes {@code maxmemory} of the server; 0 for no bound, −1 if the value is unknown
+ * @param policy {@code maxmemory-policy} of the server; empty if the policy is unknown
  */
 public record EvictionCheck(Result result, long maxMemoryBytes, String policy) {
   /** The results. */
   public enum Result {
     /**
-     * The server evicts no buckets, because its memory is unbounded or it rejects writes when its
+     * The server evicts no buckets. Its memory is unbounded, or the server rejects writes when the
      * memory is full.
      */
     SAFE,
     /**
-     * The server may evict buckets, because its memory is bounded and the policy evicts keys with a
-     * TTL. All buckets have a TTL.
+     * The server may evict buckets. Its memory is bounded, and its policy evicts keys with a TTL.
+     * All buckets have a TTL.
      */
     MAY_EVICT,
     /** The server does not report its settings, or has not replied yet. */
@@ -31,8 +31,8 @@ public record EvictionCheck(Result result, long maxMemoryBytes, String policy) {
   /**
    * Returns the result for the fields of {@code INFO memory}.
    *
-   * @param maxMemoryBytes {@code maxmemory}; −1 if it is not reported
-   * @param policy {@code maxmemory_policy}; empty if it is not reported
+   * @param maxMemoryBytes {@code maxmemory}; −1 if the server does not report the value
+   * @param policy {@code maxmemory_policy}; empty if the server does not report the policy
    */
   static EvictionCheck of(long maxMemoryBytes, String policy) {
     if (maxMemoryBytes < 0 || policy.isEmpty()) {

@@ -16,12 +16,14 @@ import java.util.concurrent.ExecutionException;
 final class Failures {
   private static final String FORBIDDEN = "NOPERM";
 
-  /** Part of the error of a script that calls a forbidden command, before Redis 7. */
+  /**
+   * Part of the error that Redis before version 7 returns if a script calls a forbidden command.
+   */
   private static final String FORBIDDEN_BEFORE_7 = "he user executing the script";
 
   /**
-   * First words of server errors that mean that the server is unavailable. Before Redis 7, another
-   * text precedes the error of a script.
+   * First words of the errors of an unavailable server. Redis before version 7 writes another text
+   * before the error of a script.
    */
   private static final List<String> UNAVAILABLE_WORDS =
       List.of(
@@ -52,14 +54,14 @@ final class Failures {
       "the server is not in cluster mode; set the address of a single server to redis://host:port";
 
   /**
-   * The decision if the server does not hold all keys of the check, or the cluster is down. The
-   * check charged nothing. Callers compare this object by identity.
+   * The decision on a check if the server does not hold all its keys, or if the cluster is down.
+   * The check charged nothing. Callers compare this object by identity.
    */
   static final Decision.Undecided MOVED =
       new Decision.Undecided(
           Cause.UNAVAILABLE, "slots of the check are being moved, or the cluster is down");
 
-  /** Part of the error of a script that accesses a key which the server does not hold. */
+  /** Part of the error that a server returns if a script accesses a key of another server. */
   private static final String NOT_HERE = "cript attempted to access a non local key";
 
   private Failures() {}
@@ -74,8 +76,8 @@ final class Failures {
   }
 
   /**
-   * Returns whether the error means that the server is a replica. Its host name may then resolve to
-   * another server now.
+   * Returns whether the error means that the server is a replica. After a failover, the host name
+   * may resolve to another server now.
    */
   static boolean isReadOnly(Throwable error) {
     return unwrap(error) instanceof RedisCommandExecutionException
@@ -83,8 +85,9 @@ final class Failures {
   }
 
   /**
-   * Returns whether the error means that the user must not run a command. Then no check can be
-   * decided. If the user must not use a key, only the checks with this key cannot be decided.
+   * Returns whether the error means that the user must not run a command. With such a user, no
+   * check can be decided. Returns false if the user must not use a key; only checks with this key
+   * are affected.
    */
   static boolean isForbiddenCommand(Throwable error) {
     String detail = describe(error);
@@ -103,8 +106,8 @@ final class Failures {
   }
 
   /**
-   * Returns whether the error means that a server of a cluster has rejected a script because of its
-   * slots. The script has then written nothing.
+   * Returns whether the error means that a server of a cluster has rejected a script because it
+   * does not hold all slots. Such a script has written nothing.
    */
   static boolean isMoved(Throwable error) {
     return unwrap(error) instanceof RedisCommandExecutionException
@@ -112,8 +115,8 @@ final class Failures {
   }
 
   /**
-   * Returns whether the decision is the object {@link #MOVED}. The check of an equal decision may
-   * have charged buckets.
+   * Returns whether the decision is the object {@link #MOVED} itself. A check with an equal
+   * decision may have charged buckets.
    */
   @SuppressWarnings("ReferenceEquality")
   static boolean isMoved(Decision decision) {
@@ -134,7 +137,10 @@ final class Failures {
     return new Decision.Undecided(strange ? Cause.CORRUPT : Cause.UNAVAILABLE, detail);
   }
 
-  /** Returns the decision for an error of this process. The server may work. */
+  /**
+   * Returns the decision for an error of this process. At the same time the server may work
+   * normally.
+   */
   static Decision.Undecided fault(Throwable fault) {
     return new Decision.Undecided(Cause.REJECTED, "an error of this process: " + fault);
   }
@@ -153,8 +159,8 @@ final class Failures {
   }
 
   /**
-   * Returns whether the loss of the connection has caused an error, even if the loss is not
-   * reported yet.
+   * Returns whether the loss of the connection has caused the error. Lettuce may report the loss
+   * only later.
    */
   static boolean isLoss(Throwable error) {
     for (Throwable cause = error; cause != null; cause = cause.getCause()) {

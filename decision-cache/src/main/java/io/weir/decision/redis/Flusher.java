@@ -20,20 +20,20 @@ import org.jspecify.annotations.Nullable;
 /**
  * Sends the queued checks in batches. One script call contains all waiting checks, up to a maximum
  * number of buckets. While the maximum number of calls is in flight, checks wait in the queue.
- * Under load, the calls therefore become fewer and larger. Thread-safe.
+ * Under load, each call therefore contains more checks. Thread-safe.
  *
- * <p>Single checks have priority over checks of batch requests, so that large batch requests do not
- * delay other callers. Every {@link #TURNS}th call begins with checks of batch requests, so that
- * they are not starved. Both queues are first in, first out.
+ * <p>Single checks have priority over checks of batch requests. Large batch requests therefore do
+ * not delay other callers. One in {@value #TURNS} calls begins with checks of batch requests;
+ * otherwise single checks could starve the batch requests. Both queues are first in, first out.
  *
  * <p>The thread that reads the connection also sends the calls. A check is therefore passed between
- * threads only once, and a reply and the next call need no change of thread.
+ * threads only once. After a reply, the same thread sends the next call.
  */
 final class Flusher implements AutoCloseable {
-  /** Number of times that the callers' timeouts are checked per length of a timeout. */
+  /** Number of times that a caller's timeout is checked before it has elapsed. */
   private static final int LOOKS = 20;
 
-  /** Number of calls after which a call begins with checks of batch requests. */
+  /** Of this number of calls, one begins with checks of batch requests. */
   private static final int TURNS = 4;
 
   private static final Duration MIN_LOOK = Duration.ofMillis(1);
@@ -60,8 +60,8 @@ final class Flusher implements AutoCloseable {
   private final AtomicBoolean looking = new AtomicBoolean();
 
   /**
-   * Lock that is held while checks are taken from a queue, so that {@code poll} returns the check
-   * that {@code peek} returned.
+   * Lock that is held while checks are taken from a queue. With the lock, {@code poll} returns the
+   * check that {@code peek} has returned.
    */
   private final ReentrantLock takeLock = new ReentrantLock();
 
@@ -134,7 +134,7 @@ final class Flusher implements AutoCloseable {
         // the thread ends only when the link is closed, after close()
         sending.set(false);
       } catch (RuntimeException | Error fault) {
-        // the thread could not be started: the next check retries
+        // the thread could not be started; the next check tries again
         sending.set(false);
         statistics.faultsOf().note("sending", fault);
       }
@@ -283,7 +283,7 @@ final class Flusher implements AutoCloseable {
     } catch (RejectedExecutionException closing) {
       looking.set(false);
     } catch (RuntimeException | Error fault) {
-      // the thread could not be started: the next check retries
+      // the thread could not be started; the next check tries again
       looking.set(false);
       statistics.faultsOf().note("checking the callers' timeouts", fault);
     }

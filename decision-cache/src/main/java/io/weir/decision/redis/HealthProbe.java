@@ -11,13 +11,13 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A probe that sends a request to the server once per second, however many health checks arrive.
- * Requests of health checks would use the connection of the decisions, so many health checks would
- * delay decisions. The probe also requests the server's time if the time has a consumer.
- * Thread-safe.
+ * A probe that sends a request to the server once per second. Health checks use the result of the
+ * last probe. Without the probe, each health check would send a request over the connection of the
+ * decisions; many health checks would then delay decisions. If the server's time has a consumer,
+ * the probe also requests the time. Thread-safe.
  */
 final class HealthProbe {
-  /** Time between two probes, and therefore the maximum age of a reply. */
+  /** Time between two probes. */
   static final Duration PAUSE = Duration.ofSeconds(1);
 
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -33,7 +33,7 @@ final class HealthProbe {
     this.watch = watch;
   }
 
-  /** Returns the failure of the last completed probe; empty if the server has replied. */
+  /** Returns the error of the last completed probe; empty if the server has replied. */
   String failure() {
     return failure;
   }

@@ -6,13 +6,16 @@ import io.weir.limits.BucketKey;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The keys that store whether the cache is restored, and the name of the channel. No bucket key has
- * the same prefix.
+ * The keys that store whether the cache is restored, and the name of a channel. The keys of buckets
+ * have other prefixes.
  */
 final class LifeKeys {
   private static final String PREFIX = BucketKey.VERSION + ":@";
 
-  /** Key of the marker. Its value is the {@code run_id} of the server whose state is complete. */
+  /**
+   * Key of the marker. Its value is the {@code run_id} of the server on which the state is
+   * complete.
+   */
   private static final byte[] MARKER = bytes("warm");
 
   /** Key of the generation that is being restored. */
@@ -30,7 +33,7 @@ final class LifeKeys {
     return MARKER.clone();
   }
 
-  /** Returns the key of a slot's marker in a cluster. The key is in the same slot. */
+  /** Returns the key of a slot's marker in a cluster. The key itself is in this slot. */
   static byte[] marker(int slot) {
     return bytes("warm" + tag(slot));
   }
@@ -51,7 +54,7 @@ final class LifeKeys {
     return RAISED.clone();
   }
 
-  /** Returns the key with which a connection tests the commands of its user. */
+  /** Returns the key with which a connection tests the permissions of its user. */
   static byte[] permissions() {
     return bytes("permissions");
   }

@@ -18,7 +18,7 @@ record LinkTarget(RedisURI uri, String shown, ServerKind kind) {
         address.toLettuce(config.access()), address.toString(), ServerKind.SINGLE);
   }
 
-  /** Returns a server of the cluster with the given address. */
+  /** Returns the target for one server of a cluster. */
   static LinkTarget of(RedisAddress cluster, RedisAddress.Server server) {
     return new LinkTarget(cluster.toLettuce(server), cluster.shown(server), ServerKind.OF_CLUSTER);
   }

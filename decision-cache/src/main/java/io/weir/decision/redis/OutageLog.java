@@ -9,16 +9,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs once per outage that a server is unavailable, and once that it is available again. A process
- * has several links to a server. Each link retries continually, and the reasons of its failures
- * change. Only the first failure and the connection of the last link are logged. Outages are stored
- * in a static map by server address, because links share no state. Thread-safe.
+ * Logs once per outage that a server is unavailable, and once that the server is available again. A
+ * process has several links to a server. Each link retries continually, and can fail for other
+ * reasons each time. Three events of an outage are logged: the first failure of a link, each reason
+ * not to use the server, and the end when every link is connected again. Outages are stored in a
+ * static map by server address, because links share no state. Thread-safe.
  */
 final class OutageLog {
   private static final Logger LOG = LoggerFactory.getLogger(OutageLog.class);
 
   /**
-   * Outages by server address. The map is also the lock. An entry is removed when the outage ends.
+   * Outages by server address. The map is also the lock. The entry of an outage is removed when the
+   * outage ends.
    */
   private static final Map<String, Outage> OUTAGES = new HashMap<>();
 
@@ -26,7 +28,7 @@ final class OutageLog {
   private boolean isClosed;
 
   /**
-   * The links without a connection, and the reasons for which a server that replied is not used.
+   * The links without a connection, and the reasons why the server is not used although it replies.
    */
   private static final class Outage {
     private final Set<OutageLog> links = new HashSet<>();
@@ -59,7 +61,9 @@ final class OutageLog {
     }
   }
 
-  /** Records that a server replied, but must not be used until an operator changes it. */
+  /**
+   * Records that the server replied, but must not be used until an operator changes its settings.
+   */
   void refused(String why) {
     synchronized (OUTAGES) {
       if (isClosed) {
@@ -81,13 +85,16 @@ final class OutageLog {
         LOG.info("redis_connected server={}", server);
       } else if (outage.links.isEmpty()) {
         OUTAGES.remove(server);
-        // the same level as the loss, so that a log with the loss also contains its end
+        // the same level as the begin of the outage: a log with the begin must also contain the end
         LOG.warn("redis_available_again server={}", server);
       }
     }
   }
 
-  /** Records that the link is closed. It no longer waits for the server, and logs nothing more. */
+  /**
+   * Records that the link is closed. A closed link logs nothing more, and its outage does not wait
+   * for the link.
+   */
   void close() {
     synchronized (OUTAGES) {
       isClosed = true;

@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The subscription of a {@link RedisLink} to the keys of buckets to which corrections add tokens.
- * Thread-safe.
+ * The subscription of a {@link RedisLink} to the keys of raised buckets. A correction has added
+ * tokens to a raised bucket. Thread-safe.
  */
 final class RaisedSubscription {
   private static final Logger LOG = LoggerFactory.getLogger(RaisedSubscription.class);
@@ -30,7 +30,7 @@ final class RaisedSubscription {
   /**
    * Creates a subscription without a connection.
    *
-   * @param onRaised consumer of the keys; null if they are not needed
+   * @param onRaised consumer of the keys; null if the keys are not needed
    * @param timeoutMillis timeout of each reply
    */
   RaisedSubscription(@Nullable Consumer<byte[]> onRaised, long timeoutMillis) {
@@ -39,7 +39,9 @@ final class RaisedSubscription {
     this.isWanted = onRaised != null;
   }
 
-  /** Returns whether the keys are needed, and no server has rejected the subscription. */
+  /**
+   * Returns whether to subscribe: the keys are needed, and no server has rejected the subscription.
+   */
   boolean isWanted() {
     return isWanted;
   }
@@ -78,7 +80,7 @@ final class RaisedSubscription {
         LOG.warn(
             "redis_subscription_refused reason=\"{}\" effect=\"no deny cache\"",
             Failures.rootMessage(forbidden));
-        // not set if the connection was lost, because the server then has not rejected the
+        // not set after a loss of the connection, because the server has not rejected the
         // subscription
         isWanted = false;
       }

@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * TLS certificates for connections to Redis, and the credentials of sentinels. The sentinels'
  * credentials may differ from the credentials of the servers that they monitor. The files are read
- * for each connection, so a certificate may be replaced while connections are open. Immutable.
+ * for each new connection; a certificate can therefore be replaced while connections are open.
+ * Immutable.
  *
  * @param authorities certificates of the trusted authorities, in PEM; null for the authorities of
  *     the Java platform
@@ -34,7 +35,10 @@ public record RedisAccess(
     }
   }
 
-  /** Returns the certificates for the client library, which reads the files for each connection. */
+  /**
+   * Returns the certificates for the client library. The library reads the files for each
+   * connection.
+   */
   SslOptions sslOptions() {
     SslOptions.Builder options = SslOptions.builder().jdkSslProvider();
     if (authorities != null) {

@@ -15,16 +15,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * The address of a Redis server, of servers of a Redis Cluster, or of sentinels, with the
  * credentials. The text form is {@code redis://[user:password@]host[:port][/database][?options]} or
- * {@code rediss://}. Several servers, separated by commas, or the scheme {@code redis-cluster://}
- * or {@code rediss-cluster://}, denote a cluster. A cluster has only database 0. The scheme {@code
- * redis-sentinel://} or {@code rediss-sentinel://} denotes sentinels. The name under which they
- * monitor the server follows {@code #}. The text before the last {@code @} is the user and the
- * password. A password may therefore contain {@code /}, {@code @}, {@code #}, {@code ,} and {@code
- * ?} unencoded. A {@code %} begins an encoded character. Immutable.
+ * {@code rediss://}. An address denotes a cluster if it has several servers, separated by commas,
+ * or the scheme {@code redis-cluster://} or {@code rediss-cluster://}. A cluster has only database
+ * 0. The scheme {@code redis-sentinel://} or {@code rediss-sentinel://} denotes sentinels. After
+ * {@code #} follows the name under which the sentinels monitor the server. The text before the last
+ * {@code @} is the user and the password. A password may therefore contain {@code /}, {@code @},
+ * {@code #}, {@code ,} and {@code ?} unencoded. A {@code %} begins an encoded character. Immutable.
  *
- * <p>{@link #toString} and the messages of this class never contain a part of the credentials. They
- * also contain no part of an address that cannot be parsed, because the position of its password is
- * unknown.
+ * <p>{@link #toString} and the messages of this class never contain a part of the credentials. For
+ * an address that cannot be parsed, they contain no part of the address, because the position of
+ * the password is unknown.
  */
 final class RedisAddress {
   private static final int DEFAULT_PORT = 6379;
@@ -93,14 +93,14 @@ final class RedisAddress {
    * Parses an address.
    *
    * @throws IllegalArgumentException if the address violates a rule; the message states the rule,
-   *     and does not contain the text
+   *     and contains no part of the address
    */
   static RedisAddress of(String uri) {
     Matcher form = FORM.matcher(uri);
     if (!form.matches()) {
       throw new IllegalArgumentException(
-          "must begin with redis://, redis-cluster:// or redis-sentinel://, or with rediss for"
-              + " redis");
+          "must begin with redis://, redis-cluster:// or redis-sentinel://; for TLS, with rediss"
+              + " instead of redis");
     }
     Matcher rest = SERVERS.matcher(form.group(4));
     if (!rest.matches()) {
@@ -112,8 +112,7 @@ final class RedisAddress {
     String credentials = form.group(3);
     if (credentials != null && BARE_PERCENT.matcher(credentials).find()) {
       throw new IllegalArgumentException(
-          "must not have a % in its user or password, except before an encoded character;"
-              + " write a percent sign as %25");
+          "must encode each percent sign in its user and password as %25");
     }
     RedisAddress address = new RedisAddress(form, rest);
     if (address.isCluster && !address.database.isEmpty() && !address.database.equals("0")) {
@@ -125,7 +124,7 @@ final class RedisAddress {
           "must end with # and the name under which the sentinels monitor the server");
     }
     if (!hasSentinels && rest.group(4) != null) {
-      throw new IllegalArgumentException("must not have a # unless it is an address of sentinels");
+      throw new IllegalArgumentException("must not have a #: only an address of sentinels has a name");
     }
     RedisURI unused = address.toLettuce();
     return address;
@@ -152,8 +151,8 @@ final class RedisAddress {
   }
 
   /**
-   * Returns the address of the first server or of the sentinels, for the client library. At each
-   * connection, the library queries the sentinels for the server.
+   * Returns the address of the first server or of the sentinels, for the client library. For each
+   * connection, the library requests the server's address from the sentinels.
    */
   RedisURI toLettuce(RedisAccess access) {
     RedisURI uri = toLettuce(servers.get(0));
@@ -181,7 +180,7 @@ final class RedisAddress {
    * client library.
    */
   RedisURI toLettuce(Server server) {
-    // without credentials, because exceptions of the library's parser contain the input
+    // without credentials, because an exception of the library's parser contains its input
     RedisURI uri;
     try {
       uri = RedisURI.create(scheme + "://localhost/" + database + options);
@@ -199,7 +198,7 @@ final class RedisAddress {
     return uri;
   }
 
-  /** Decodes percent-encoded characters. A plus sign is not decoded, unlike in a form. */
+  /** Decodes percent-encoded characters. A plus sign remains a plus sign. */
   private static String decoded(String text) {
     return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
   }

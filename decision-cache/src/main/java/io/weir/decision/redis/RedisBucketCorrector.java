@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
  * Corrector of the buckets of a decision cache on a Redis server. One call of {@code
  * correct_buckets.lua} applies all given corrections. The corrector uses its own connection, so
  * decisions do not wait for corrections. It re-establishes a lost connection in the background. A
- * call waits for each reply at most for the stall timeout. Times are by the server's clock.
- * Thread-safe.
+ * call waits for each reply at most for the stall timeout. The server's clock determines all times
+ * of the corrections. Thread-safe.
  */
 public final class RedisBucketCorrector implements BucketCorrector {
   private static final int NUMBERS_BYTES = 7 * Long.BYTES;
@@ -107,7 +107,8 @@ public final class RedisBucketCorrector implements BucketCorrector {
   }
 
   /**
-   * Returns the outcomes in a reply; null for a bucket that the server of a cluster does not hold.
+   * Returns the outcomes in a reply. An outcome is null if the server of a cluster does not hold
+   * the bucket.
    */
   static List<@Nullable CorrectionOutcome> unpack(byte[] bytes, int count) {
     ByteBuffer reply = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);

@@ -27,25 +27,27 @@ public sealed interface RedisCache extends DecisionCache
   }
 
   /**
-   * Sets the consumer of the servers' times. The cache calls it about once per second for each
-   * server, even without decisions. The consumer must not block the thread. The server read the
-   * time before the call.
+   * Sets the consumer of the servers' times. The cache calls the consumer about once per second for
+   * each server, even without decisions. The consumer must not block. The time is slightly old,
+   * because the server read its clock before the cache called the consumer.
    *
    * @param consumer consumer of a server's name and its time in microseconds since 1970
    */
   void onServerTime(ObjLongConsumer<String> consumer);
 
   /**
-   * Returns the reason why a server that replied is not used: its mode, its version, its eviction
-   * policy, or the permissions of the user. Empty if the cache uses every server that replied.
+   * Returns the reason why the cache does not use a server although the server replied; otherwise
+   * an empty string. Reasons are the server's mode, version or eviction policy, or the permissions
+   * of the user.
    */
   String refusal();
 
-  /** Returns whether a server may evict buckets, as of the last connection. */
+  /** Returns whether a server may evict buckets, according to the server's last report. */
   EvictionCheck evictionCheck();
 
   /**
-   * Returns the {@link CacheLife} of this cache. It must not be used after this cache is closed.
+   * Returns the {@link CacheLife} of this cache. The returned object must not be used after this
+   * cache is closed.
    */
   CacheLife life();
 

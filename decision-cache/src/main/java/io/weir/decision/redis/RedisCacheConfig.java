@@ -12,28 +12,28 @@ import java.util.function.Consumer;
 /**
  * Settings of a {@link RedisCache}. Immutable.
  *
- * @param uri address of the server, {@code redis://[user:password@]host[:port][/database]} or
- *     {@code rediss://}; or of servers of a cluster, separated by commas, or {@code
- *     redis-cluster://}; or of sentinels, {@code
- *     redis-sentinel://[user:password@]host[:port],…[/database]#name}. It may contain a password
- *     and must not be displayed; see {@link #shownUri}
- * @param deadline maximum time for the server's reply to a call, without the time in which this
- *     process could not read the reply; 1 ms to 1 min
- * @param callerTimeout maximum total time of a check, including delays of this process, before the
- *     check is rejected; at least the deadline, at most 1 h
- * @param queueCapacity maximum number of waiting single checks, and maximum number of waiting
- *     checks of batch requests. More checks are rejected. 1 to 1,000,000
- * @param maxBatchBuckets maximum number of buckets in one script call, which bounds the run time of
- *     the call. A check with more buckets has its own call. 1 to {@value #MAX_BATCH_BUCKETS}
- * @param maxInFlight maximum number of script calls without a reply; 1 to 64. A hung server may
- *     charge at most maxInFlight × maxBatchBuckets checks after their timeouts
+ * @param uri address of a server, {@code redis://[user:password@]host[:port][/database]} or {@code
+ *     rediss://}. A cluster has several servers, separated by commas, or the scheme {@code
+ *     redis-cluster://}. Sentinels have the scheme {@code redis-sentinel://}, and {@code #name} at
+ *     the end. The address may contain a password and must not be displayed; see {@link #shownUri}
+ * @param deadline maximum time for the server's reply to a call; 1 ms to 1 min. Time in which this
+ *     process could not read the reply does not count
+ * @param callerTimeout maximum total time of a check, including delays of this process; at least
+ *     the deadline, at most 1 h. After this time the check is rejected
+ * @param queueCapacity maximum number of waiting single checks, and also of waiting checks of batch
+ *     requests; 1 to 1,000,000. Checks above the maximum are rejected
+ * @param maxBatchBuckets maximum number of buckets in one script call; 1 to {@value
+ *     #MAX_BATCH_BUCKETS}. This maximum bounds the run time of the call. A check with more buckets
+ *     is sent in a separate call
+ * @param maxInFlight maximum number of script calls without a reply; 1 to 64. A server that hangs
+ *     may charge at most maxInFlight × maxBatchBuckets checks after their timeouts
  * @param stallTimeout time without a reply after which a connection is closed and replaced; longer
  *     than the deadline
  * @param connectTimeout maximum time to connect, and maximum time that a start waits for the first
  *     connection
  * @param onEviction handling of a server that may evict buckets
- * @param denyCacheAge maximum time for which calls are denied without a request to the server; see
- *     {@link io.weir.decision.deny.DenyCache}. Zero for no such denials, at most 1 min
+ * @param denyCacheAge maximum age of a denial in the {@link io.weir.decision.deny.DenyCache}; at
+ *     most 1 min, zero to cache no denials
  * @param access certificates and passwords in addition to the URI
  */
 public record RedisCacheConfig(
@@ -49,18 +49,20 @@ public record RedisCacheConfig(
     Duration denyCacheAge,
     RedisAccess access) {
   /**
-   * Maximum value of {@code maxBatchBuckets}. A bucket takes a server about 10 to 20 µs, however
-   * the buckets are spread over checks. A script call must take at most 2 ms, because all other
-   * calls wait for it.
+   * Maximum value of {@code maxBatchBuckets}. A server needs about 10 to 20 µs per bucket; the
+   * number of checks does not matter. A script call must take at most 2 ms, because all other calls
+   * wait for its end.
    */
   public static final int MAX_BATCH_BUCKETS = 64;
 
   private static final int MAX_QUEUE_CAPACITY = 1_000_000;
   private static final int MAX_IN_FLIGHT = 64;
 
-  /** Handling of a server whose {@code maxmemory-policy} may evict buckets. */
+  /** Handling of a server with a {@code maxmemory-policy} that may evict buckets. */
   public enum OnEviction {
-    /** Do not use the server. An evicted bucket is full again, and Weir could not detect it. */
+    /**
+     * Do not use the server. An evicted bucket would be full again, and Weir could not detect this.
+     */
     REFUSE,
     /** Use the server, and log a warning for each connection. */
     WARN
@@ -82,7 +84,7 @@ public record RedisCacheConfig(
     requireRange("connect timeout", connectTimeout, Duration.ofMillis(1), Duration.ofHours(1));
   }
 
-  /** Settings that are being changed, at first the default settings. */
+  /** A builder of settings. It begins with the default settings. */
   private static final class Builder {
     private final String uri;
     private Duration deadline = Duration.ofMillis(250);
@@ -142,8 +144,8 @@ public record RedisCacheConfig(
   }
 
   /**
-   * Returns these settings with another deadline. The caller's timeout and the stall timeout become
-   * at least twice the deadline.
+   * Returns these settings with another deadline. If the caller's timeout or the stall timeout is
+   * less than twice the deadline, it becomes twice the deadline.
    */
   public RedisCacheConfig withDeadline(Duration other) {
     Duration least = other.multipliedBy(2);

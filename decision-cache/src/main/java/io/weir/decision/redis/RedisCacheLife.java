@@ -15,17 +15,17 @@ import org.jspecify.annotations.Nullable;
  * marker. The name of a generation is the run ID of the server that is being restored, a dash, and
  * a random text. Thread-safe.
  *
- * <p>It uses the connection of the cache, so that both use the same server. Each call waits at most
- * for the stall timeout of the cache. A server that does not report its run ID has the run ID
- * {@code unknown}. Weir then detects a flush, but not a restart.
+ * <p>This object and the cache share a connection, and therefore use the same server. Each call
+ * waits at most for the stall timeout of the cache. If a server does not report its run ID, the run
+ * ID {@code unknown} is used. Weir detects a flush of such a server, but not a restart.
  */
 public final class RedisCacheLife implements CacheLife {
   /** Time to live of the marker. If no node runs for this time, the cache becomes cold. */
   static final Duration MARKER_TTL = Duration.ofHours(1);
 
   /**
-   * Maximum time for which a restoration may make no progress. After it, any node may begin another
-   * restoration.
+   * Maximum time for which a restoration may make no progress. After this time, any node may begin
+   * another restoration.
    */
   static final Duration RESTORATION_TTL = Duration.ofMinutes(1);
 
@@ -45,7 +45,7 @@ public final class RedisCacheLife implements CacheLife {
     this.note = script("note_restored.lua", cache, timeout);
   }
 
-  /** Creates an instance for a cache. It must not be used after the cache is closed. */
+  /** Creates an instance for a cache. The instance must not be used after the cache is closed. */
   public static RedisCacheLife of(RedisDecisionCache cache) {
     return of(cache, cache.stallTimeout());
   }
@@ -99,7 +99,7 @@ public final class RedisCacheLife implements CacheLife {
 
   @Override
   public void abandonRestoration(String generation) throws CacheUnavailableException {
-    // if another node has begun a restoration meanwhile, this call has no effect
+    // if another node has begun a restoration in the meantime, this call has no effect
     var unused =
         abandon.call(keys(LifeKeys.restoring(), LifeKeys.restored(generation)), bytes(generation));
   }

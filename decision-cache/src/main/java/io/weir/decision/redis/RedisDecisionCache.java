@@ -22,23 +22,23 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A decision cache on a Redis server. Callers add their checks to a bounded queue. The thread that
- * reads the connection sends all waiting checks in one script call, and completes the decisions
- * when the reply arrives. Several calls may be in flight. Thread-safe.
+ * reads the connection sends all waiting checks in one script call. When the reply arrives, this
+ * thread completes the decisions. Several calls can be in flight. Thread-safe.
  *
  * <p>If the server does not reply to a call within the deadline, the checks of the call are
- * undecided with {@link Cause#TIMEOUT}. The server may have charged them. Until the next reply, all
- * other checks are also undecided, immediately. The time in which this process could not read the
- * reply does not count ({@link ReplyWatch}). Without a connection, checks are immediately undecided
- * with {@link Cause#UNAVAILABLE}. The cache connects in the background, so it can start without a
- * running server.
+ * undecided with {@link Cause#TIMEOUT}. The server may have charged these checks. Until the next
+ * reply, all other checks are also undecided, immediately. Time in which this process could not
+ * read the reply does not count ({@link ReplyWatch}). Without a connection, checks are immediately
+ * undecided with {@link Cause#UNAVAILABLE}. The cache connects in the background, and can start
+ * before the server runs.
  *
- * <p>If the settings have a maximum age of denials, the cache keeps denials ({@link DenyCache}).
- * While a denial is valid, the cache denies calls without a request to the server ({@link
+ * <p>If {@code denyCacheAge} is not zero, the cache keeps denials ({@link DenyCache}). While a
+ * denial is valid, the cache denies calls without a request to the server ({@link
  * Decision.StillDenied}).
  *
  * <p>If this process could not send the check or read the reply within the caller's timeout, the
- * check is undecided with {@link Cause#REJECTED}. The server may work, so this cause is no reason
- * to admit a call.
+ * check is undecided with {@link Cause#REJECTED}. Calls must not be admitted because of this cause:
+ * the server may work normally.
  */
 public final class RedisDecisionCache implements RedisCache {
   private final RedisCacheConfig config;
@@ -126,9 +126,10 @@ public final class RedisDecisionCache implements RedisCache {
   }
 
   /**
-   * Creates the part of a cluster's cache for one server, without starting it.
+   * Creates the part of a cluster's cache for one server, without starting the part.
    *
-   * @param statistics the statistics of the whole cache; this part does not count decisions
+   * @param statistics the statistics of the whole cache; the whole cache, not this part, counts
+   *     decisions
    * @param coldSignal signal that this server has become cold
    */
   static RedisDecisionCache ofServer(
@@ -160,8 +161,9 @@ public final class RedisDecisionCache implements RedisCache {
   }
 
   /**
-   * Sets the consumer of the server's time. The cache calls it about once per second, even without
-   * decisions. The consumer must not block the thread. The server read the time before the call.
+   * Sets the consumer of the server's time. The cache calls the consumer about once per second,
+   * even without decisions. The consumer must not block. The time is slightly old, because the
+   * server read its clock before the cache called the consumer.
    *
    * @param consumer consumer of the server's name and its time in microseconds since 1970
    */
@@ -210,8 +212,7 @@ public final class RedisDecisionCache implements RedisCache {
   }
 
   /**
-   * Returns the denial of a check if the denial is known without a request to the server; otherwise
-   * null.
+   * Returns the denial of a check from the cached denials; null if there is no such denial.
    */
   Decision.@Nullable StillDenied knownDenial(Check check) {
     StatefulRedisConnection<byte[], byte[]> subscribed = link.subscribed();
@@ -231,9 +232,9 @@ public final class RedisDecisionCache implements RedisCache {
   }
 
   /**
-   * Submits a check to the server, even if its denial is already known.
+   * Submits a check to the server, even if there is a cached denial of the check.
    *
-   * @param alone whether to send the check in its own call
+   * @param alone whether to send the check in a separate call
    */
   CompletableFuture<Decision> submit(Check check, Purpose purpose, boolean alone) {
     if (closed && target.kind() == ServerKind.OF_CLUSTER) {
@@ -289,7 +290,7 @@ public final class RedisDecisionCache implements RedisCache {
     return flusher.checksWaiting();
   }
 
-  /** Returns the number of buckets whose calls are denied without a request to the server. */
+  /** Returns the number of buckets with a cached denial. */
   long deniedBuckets() {
     return denyCache.bucketCount();
   }

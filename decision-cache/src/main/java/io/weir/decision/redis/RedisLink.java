@@ -30,26 +30,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One connection to the server, which the link re-establishes when it is lost. Without a
- * connection, calls fail immediately, because the link buffers no calls for an unavailable server.
- * The link uses a connection only after it has loaded the script, and has checked the mode, the
- * version and the eviction policy of the server, and the permissions of the user. Thread-safe.
+ * One connection to the server. The link re-establishes a lost connection. Without a connection,
+ * calls fail immediately, because the link buffers no calls for an unavailable server. Before the
+ * link uses a connection, it loads the script. It also checks the server's mode, version and
+ * eviction policy, and the permissions of the user. Thread-safe.
  */
 final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(RedisLink.class);
 
   /**
-   * First pause before another attempt. It is short because a restarted server is available within
-   * milliseconds.
+   * First pause before another attempt. The pause is short because a restarted server is available
+   * within milliseconds.
    */
   private static final long MIN_PAUSE_MILLIS = 20;
 
-  /** Maximum pause. It bounds the time for which a healthy server is not used. */
+  /**
+   * Maximum pause between two attempts. A server that is healthy again is used after this time at
+   * the latest.
+   */
   private static final long MAX_PAUSE_MILLIS = 500;
 
   /**
-   * Time after which a connection counts as stable. A connection to a server that fails immediately
-   * ends earlier.
+   * Time after which a connection counts as stable. If a server fails immediately, the connection
+   * ends before this time.
    */
   private static final long LASTING_NANOS = TimeUnit.MILLISECONDS.toNanos(2 * MAX_PAUSE_MILLIS);
 
@@ -87,14 +90,14 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private volatile @Nullable LongConsumer onServerTime;
 
   /**
-   * Creates a link that {@link #start} or {@link #startSoon} starts.
+   * Creates a link without starting it; see {@link #start} and {@link #startSoon}.
    *
    * @param target the server
    * @param script script that is loaded before a connection is used
    * @param onConnected action that runs for each new connection
-   * @param onRaised consumer of the keys of buckets to which corrections have added tokens; it runs
-   *     on the thread that reads the connection, in the order of the replies; null if it is not
-   *     needed
+   * @param onRaised consumer of the keys of buckets to which corrections have added tokens; null if
+   *     the keys are not needed. The consumer runs on the thread that reads the connection, in the
+   *     order of the replies
    * @param faults record of unexpected exceptions
    * @param latencies recorder of each command's duration
    */
@@ -166,7 +169,8 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Runs a non-blocking task once after a pause, not on the thread that reads the connection.
+   * Runs a non-blocking task once after a pause, on another thread than the one that reads the
+   * connection.
    *
    * @throws java.util.concurrent.RejectedExecutionException if the link is closed
    */
@@ -182,27 +186,30 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
 
   /**
    * Sets the consumer of the time of a cluster's server, in microseconds since 1970. The link calls
-   * it before the first decision over a connection.
+   * the consumer before the first decision over a connection.
    */
   void onServerTime(LongConsumer consumer) {
     onServerTime = consumer;
   }
 
-  /** Returns the connection; null without a connection. */
+  /** Returns the connection; null if there is no connection. */
   @Nullable StatefulRedisConnection<byte[], byte[]> current() {
     return current;
   }
 
   /**
-   * Returns the connection if it receives the keys of buckets to which corrections add tokens;
-   * otherwise null.
+   * Returns the connection if it has the subscription to raised buckets ({@link
+   * RaisedSubscription}); otherwise null.
    */
   @Nullable StatefulRedisConnection<byte[], byte[]> subscribed() {
     StatefulRedisConnection<byte[], byte[]> now = current;
     return now == subscribed ? now : null;
   }
 
-  /** Returns the thread that reads the connection; before the first connection, another thread. */
+  /**
+   * Returns the thread that reads the connection. Before the first connection, returns any thread
+   * of the client.
+   */
   EventExecutor reader() {
     return reader;
   }
@@ -223,9 +230,9 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Reads the server's information again, because its eviction policy may change and it may evict
-   * keys. Drops the connection if the server must no longer be used. Waits at most for the connect
-   * timeout.
+   * Reads the server's information again, because the server's eviction policy and its number of
+   * evicted keys may have changed. Drops the connection if the server must no longer be used. Waits
+   * at most for the connect timeout.
    *
    * @return whether the connection still exists
    */
@@ -238,7 +245,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       ServerInfo found = ServerInfo.of(await(connection.async().info()));
       synchronized (server) {
         if (current != connection) {
-          return false; // another server may have replaced the server that replied
+          return false; // the information may be that of a previous server
         }
         server.note(found);
       }
@@ -258,14 +265,16 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     return true;
   }
 
-  /** Drops a connection. Its calls fail immediately, and the link connects again. */
+  /**
+   * Drops a connection. Calls over this connection fail immediately, and the link connects again.
+   */
   void drop(StatefulRedisConnection<byte[], byte[]> connection, String why) {
     lost(connection, why);
     abandon(connection);
   }
 
   private static void abandon(StatefulRedisConnection<byte[], byte[]> connection) {
-    // no code waits for an unused connection to close
+    // this thread does not wait until the connection is closed
     var unused = connection.closeAsync();
   }
 
@@ -286,7 +295,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     }
   }
 
-  /** Connects if there is no connection, and waits while there is a connection. */
+  /** Connects if there is no connection; otherwise waits until the connection is lost. */
   @Override
   public void run() throws InterruptedException {
     long beganNanos = NanoClock.now();
@@ -314,14 +323,18 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Cancels waiting for the server, because a server that does not reply must not delay the stop.
+   * Interrupts the wait for the server. A server that does not reply must not delay the stop of the
+   * link.
    */
   @Override
   public void wakeUp(Thread worker) {
     worker.interrupt();
   }
 
-  /** Connects. If the server rejects the subscription, connects again immediately without it. */
+  /**
+   * Connects. If the server rejects the subscription, connects again immediately, without a
+   * subscription.
+   */
   private void connect() throws InterruptedException {
     boolean asked = subscription.isWanted();
     connectOnce();
@@ -357,7 +370,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
 
   /**
    * Checks the server, loads the script, and makes the connection the current connection. The check
-   * is repeated for each connection, because another server may have the host name now.
+   * is repeated for each connection, because the host name may belong to another server now.
    */
   private boolean prepare(StatefulRedisConnection<byte[], byte[]> connection)
       throws InterruptedException {
@@ -391,7 +404,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
           }
         });
     onConnected.run();
-    // the link opens only one connection at a time, so the newest channel belongs to this
+    // the link opens only one connection at a time; the newest channel therefore belongs to this
     // connection
     reader = newestReader;
     current = connection;

@@ -14,11 +14,11 @@ import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Lua script, and the digest by which a server identifies the script. Immutable.
+ * A Lua script, and its digest. A server identifies a script by the digest. Immutable.
  *
  * @param body the source
  * @param sha1 SHA-1 of the source in hexadecimal
- * @param kind the servers for which the script is written
+ * @param kind the kind of servers that run the script
  */
 record RedisScript(String body, String sha1, ServerKind kind) {
   /** The shared part of the scripts on buckets. */
@@ -47,7 +47,10 @@ record RedisScript(String body, String sha1, ServerKind kind) {
     return of(kind, BUCKET, "correct_buckets.lua");
   }
 
-  /** Returns the script that finds the commands that the other scripts need, but must not run. */
+  /**
+   * Returns the script that finds forbidden commands: the other scripts need them, but the user
+   * must not run them.
+   */
   static RedisScript findForbidden(ServerKind kind) {
     return of(kind, "find_forbidden.lua");
   }
@@ -67,8 +70,9 @@ record RedisScript(String body, String sha1, ServerKind kind) {
   /**
    * Sends a call of this script over a connection.
    *
-   * @param markers number of keys at the beginning that are markers; at most 1 if the server is not
-   *     in a cluster. The script gets only one marker: a cold marker if there is one
+   * @param markers number of markers at the beginning of the keys; at most 1 for a single server.
+   *     On a cluster's server, the script receives only one of the markers: a cold marker if there
+   *     is one
    */
   RedisFuture<byte @Nullable []> send(
       StatefulRedisConnection<byte[], byte[]> connection,

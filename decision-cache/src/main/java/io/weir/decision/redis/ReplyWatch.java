@@ -16,12 +16,13 @@ import org.slf4j.LoggerFactory;
  * Thread-safe.
  *
  * <p>A clock cannot distinguish these cases. If other work occupies the processors, a reply may
- * wait for a long time before this process reads it. The thread that reads the connection therefore
- * looks at the calls in flight between its reads, a hundred times per deadline. A call is overdue
- * when a hundred looks, with a read before each, have found no reply. A late look counts once,
- * however late it is, so a delayed process gives the server more time. If the same work delays a
- * server on the same machine, the server needs to run only once while this thread runs a hundred
- * times. With six busy loops on two processors, this thread ran at most 18 times (77 ms) meanwhile.
+ * wait for a long time before this process reads the reply. The thread that reads the connection
+ * therefore looks at the calls in flight between its reads, a hundred times per deadline. A call is
+ * overdue when a hundred looks, each after a read, have found no reply. A look counts once, even if
+ * it is late; a delayed process therefore gives the server more time. If the server runs on the
+ * same machine, the same work may delay the server. But the server needs to run only once while
+ * this thread runs a hundred times. In a test with six busy loops on two processors, this thread
+ * ran at most 18 times (77 ms) before the server ran.
  *
  * <p>From the first overdue call until the next reply, the server is <i>silent</i>. No calls are
  * sent, and checks are undecided immediately.
@@ -29,22 +30,25 @@ import org.slf4j.LoggerFactory;
 final class ReplyWatch {
   private static final Logger LOG = LoggerFactory.getLogger(ReplyWatch.class);
 
-  /** Number of looks per deadline. It is limited because each look wakes up the reading thread. */
+  /** Number of looks per deadline. Each look wakes up the reading thread. */
   private static final int LOOKS = 100;
 
   /** Minimum pause between two looks: the resolution of the reading thread's timers. */
   private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
-  /** Maximum pause between two looks. It bounds the delay of detecting a stall. */
+  /** Maximum pause between two looks. A stall is detected with at most this delay. */
   private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-  /** A sent command that has no reply. Only the thread that reads the connection looks at it. */
+  /**
+   * A sent command that has no reply yet. Only the thread that reads the connection looks at this
+   * object.
+   */
   static final class AwaitedReply {
     private final StatefulRedisConnection<byte[], byte[]> connection;
     private final Runnable onOverdue;
     private final long begunNanos = NanoClock.now();
 
-    /** Number of looks of the watch that found no reply. */
+    /** Number of looks that found no reply. */
     private int looksInVain;
 
     private boolean overdue;
@@ -55,8 +59,8 @@ final class ReplyWatch {
     }
 
     /**
-     * Returns whether the limit has elapsed, and all looks of the watch within the limit have found
-     * no reply.
+     * Returns whether the limit has elapsed, and the number of looks that belongs to the limit has
+     * found no reply.
      */
     private boolean isOver(Duration limit, long nowNanos, long pauseNanos) {
       return looksInVain >= limit.toNanos() / pauseNanos
@@ -106,7 +110,7 @@ final class ReplyWatch {
     return reply;
   }
 
-  /** Removes a call that has a reply or can no longer get a reply. */
+  /** Removes a call that has received a reply or can no longer receive a reply. */
   void ended(AwaitedReply reply) {
     underWay.remove(reply);
     silent = false;
@@ -122,7 +126,7 @@ final class ReplyWatch {
     try {
       var unused = link.reader().schedule(this::look, pauseNanos, TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException closing) {
-      // the reading thread ends only when the link is closed, and the link then ends every call
+      // the reading thread ends only when the link is closed; the link then ends every call
       looking.set(false);
     }
   }
@@ -137,8 +141,8 @@ final class ReplyWatch {
       lookLater();
       return;
     }
-    // stops until the next call; a call that has just begun may have read looking == true, so the
-    // calls are checked again
+    // stops until the next call; a new call may have read looking == true just before, and the
+    // calls are therefore checked again
     looking.set(false);
     if (!underWay.isEmpty()) {
       wake();

@@ -13,7 +13,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One script call for the checks of many callers. It completes the decisions of all its checks. */
+/**
+ * One script call for the checks of many callers. This object completes the decisions of all these
+ * checks.
+ */
 final class ScriptCall {
   private final Environment environment;
   private final StatefulRedisConnection<byte[], byte[]> connection;
@@ -25,7 +28,8 @@ final class ScriptCall {
    * The objects that all calls of a cache share.
    *
    * @param script the script
-   * @param denyCache cache of denials; gets them in the order of the server
+   * @param denyCache cache of denials; receives the denials in the order in which the server made
+   *     them
    * @param watch watch that detects calls without a reply
    * @param onEnd consumer of each call that has ended; it runs once per call
    */
@@ -60,7 +64,9 @@ final class ScriptCall {
     guarded(() -> send(true));
   }
 
-  /** Runs a step. If it throws an exception, the checks become undecided and the call ends. */
+  /**
+   * Runs a step. If the step throws an exception, the checks become undecided and the call ends.
+   */
   private void guarded(Runnable step) {
     try {
       step.run();
@@ -106,7 +112,7 @@ final class ScriptCall {
         environment.link.drop(connection, "the server is a read-only replica");
         if (environment.script.kind() == ServerKind.OF_CLUSTER) {
           fail(
-              Failures.MOVED); // the replica has written nothing, and another server has taken over
+              Failures.MOVED); // the replica wrote nothing, and another server has taken over
           return;
         }
       } else if (Failures.isClusterMode(error)) {
@@ -119,8 +125,8 @@ final class ScriptCall {
   }
 
   /**
-   * Loads the script and sends the call again. The server has charged nothing, because it did not
-   * have the script after a restart or SCRIPT FLUSH.
+   * Loads the script and sends the call again. The server did not have the script, because of a
+   * restart or SCRIPT FLUSH, and therefore has charged nothing.
    */
   private void loadAndSendAgain() {
     environment.statistics.scriptLoads.increment();
@@ -156,7 +162,7 @@ final class ScriptCall {
     ScriptReply read = new ScriptReply(bytes);
     environment.coldSignal.seen(read.warm());
     environment.denyCache.seen(read.warm());
-    // first sends the next call, so that the server processes it while this thread completes the
+    // first sends the next call: the server processes the next call while this thread completes the
     // checks
     end();
     int offset = ScriptReply.HEAD_BYTES;
@@ -173,7 +179,8 @@ final class ScriptCall {
   }
 
   private void noteDenial(WaitingCheck check, Decision.Denied denied) {
-    // on this thread, because on another thread a later published message could be processed first
+    // must run on this thread: on another thread, a message that was published later could be
+    // processed first
     if (environment.denyCache.isOn()
         && environment.link.reader().inEventLoop()
         && connection == environment.link.subscribed()) {
@@ -188,7 +195,7 @@ final class ScriptCall {
     }
   }
 
-  /** Ends the call without a reply. All checks get the given decision. */
+  /** Ends the call without a reply. All checks receive the given decision. */
   void fail(Decision.Undecided undecided) {
     answerAll(undecided);
     end();

@@ -61,7 +61,7 @@ final class ScriptReply {
     int verdict = Byte.toUnsignedInt(buffer.get());
     int deciding = Byte.toUnsignedInt(buffer.get());
     if (verdict == CORRUPT) {
-      return corrupt("the stored value of a bucket must be the state of a bucket, but is not");
+      return corrupt("the value of a key of the check is not the state of a bucket");
     }
     if (verdict == COLD) {
       return new Decision.Undecided(Cause.COLD, CheckDecider.COLD_DETAIL);

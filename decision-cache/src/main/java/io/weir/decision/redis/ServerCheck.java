@@ -27,7 +27,7 @@ final class ServerCheck {
   private volatile String refusal = "";
   private volatile LongConsumer onEvicted = keys -> {};
 
-  /** Creates a check that knows no server. */
+  /** Creates a check without information about a server. */
   ServerCheck(RedisCacheConfig config, LinkTarget target) {
     this.config = config;
     this.target = target;
@@ -39,8 +39,8 @@ final class ServerCheck {
   }
 
   /**
-   * Returns the name of the server's state: the {@code run_id} of the last connected server, and
-   * the number of keys that it has evicted, if any. The name is {@value ServerInfo#UNKNOWN_LIFE} if
+   * Returns the name of the server's state: the {@code run_id} of the last connected server. If the
+   * server has evicted keys, their number follows. The name is {@value ServerInfo#UNKNOWN_LIFE} if
    * the server does not report its run ID, and empty before the first connection.
    */
   String life() {
@@ -52,8 +52,8 @@ final class ServerCheck {
   }
 
   /**
-   * Returns the reason why the last server that replied is not used; empty if it is used, or if no
-   * server has replied.
+   * Returns the reason why the last server that replied is not used. Empty if this server is used,
+   * or if no server has replied.
    */
   String refusal() {
     return refusal;
@@ -63,7 +63,7 @@ final class ServerCheck {
   ServerInfo check(StatefulRedisConnection<byte[], byte[]> connection)
       throws InterruptedException, ExecutionException, TimeoutException {
     ServerInfo found = askServer(connection);
-    // a server in cluster mode may refuse the script
+    // not with a refused server, because a server in cluster mode may refuse the script
     String forbidden = refusalOf(found).isEmpty() ? findForbidden(connection) : "";
     note(found);
     if (refusal.isEmpty()) {
@@ -90,9 +90,10 @@ final class ServerCheck {
   }
 
   /**
-   * Returns the name of the server's state. A cluster's server that does not report its run ID gets
-   * a name from its address. An eviction is a loss of state, so the number of evicted keys is part
-   * of the name. All nodes read the same number, even a node that was down.
+   * Returns the name of the server's state. If a cluster's server does not report its run ID, its
+   * address is part of the name. An eviction is a loss of state; the number of evicted keys is
+   * therefore part of the name. All nodes read the same number, even a node that was down during
+   * the eviction.
    */
   private String lifeOf(ServerInfo found) {
     boolean isShared =
@@ -111,15 +112,18 @@ final class ServerCheck {
     } catch (ExecutionException forbidden) {
       if (!life.startsWith(ServerInfo.UNKNOWN_LIFE)) {
         LOG.warn(
-            "redis_run_id_unknown reason=\"{}\" effect=\"neither a restart nor eviction is"
-                + " noticed\"",
+            "redis_run_id_unknown reason=\"{}\" effect=\"Weir notices no restart and no"
+                + " eviction\"",
             Failures.rootMessage(forbidden));
       }
       return ServerInfo.NOT_REPORTED;
     }
   }
 
-  /** Returns the message for a user who must not run all commands of the scripts, or "". */
+  /**
+   * Returns the message for a user without permission for all commands of the scripts; empty if the
+   * user has the permissions.
+   */
   private String findForbidden(StatefulRedisConnection<byte[], byte[]> connection)
       throws InterruptedException, ExecutionException, TimeoutException {
     RedisScript finder = RedisScript.findForbidden(target.kind());

@@ -7,22 +7,26 @@ import java.util.regex.Pattern;
 /**
  * The server's reply to {@code INFO}. A server is used even if some fields are unknown. Immutable.
  *
- * @param life the server's {@code run_id}; {@value #UNKNOWN_LIFE} if it is not reported
- * @param version the server's {@code redis_version}; empty if it is not reported
- * @param mode the server's {@code redis_mode}; empty if it is not reported
+ * @param life the server's {@code run_id}; {@value #UNKNOWN_LIFE} if the server does not report
+ *     this field
+ * @param version the server's {@code redis_version}; empty if the server does not report this field
+ * @param mode the server's {@code redis_mode}; empty if the server does not report this field
  * @param eviction whether the server may evict keys
- * @param evictedKeys the server's {@code evicted_keys} since its start; 0 if it is not reported
+ * @param evictedKeys the server's {@code evicted_keys} since its start; 0 if the server does not
+ *     report this field
  */
 record ServerInfo(
     String life, String version, String mode, EvictionCheck eviction, long evictedKeys) {
   /** Run ID of a server that does not report its run ID. */
   static final String UNKNOWN_LIFE = "unknown";
 
-  /** Information of a server that reports no fields. */
+  /** The information about a server that reports no fields. */
   static final ServerInfo NOT_REPORTED =
       new ServerInfo(UNKNOWN_LIFE, "", "", EvictionCheck.NOT_KNOWN, 0);
 
-  /** Minimum version. Earlier versions reject scripts that read the time before they write. */
+  /**
+   * Minimum version. Earlier versions of Redis reject scripts that read the time before they write.
+   */
   private static final int LEAST_VERSION = 5;
 
   private static final int LEAST_VERSION_WITH_MESSAGES = 6;
@@ -63,8 +67,8 @@ record ServerInfo(
   }
 
   /**
-   * Returns whether the server supports protocol 3, in which a subscribed connection can also send
-   * commands.
+   * Returns whether the server supports protocol 3. With protocol 3, a subscribed connection can
+   * also send commands.
    */
   boolean hasMessages() {
     return majorVersion() >= LEAST_VERSION_WITH_MESSAGES;
@@ -75,7 +79,7 @@ record ServerInfo(
     return major.find() ? Integer.parseInt(major.group(1)) : UNKNOWN_VERSION;
   }
 
-  /** Returns the reason why the server cannot be used; empty without a known reason. */
+  /** Returns the reason why the server cannot be used; empty if no reason is known. */
   String refusal(ServerKind kind) {
     boolean inCluster = mode.equals("cluster");
     if (inCluster && kind == ServerKind.SINGLE) {

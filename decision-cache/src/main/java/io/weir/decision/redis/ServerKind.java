@@ -7,7 +7,9 @@ import java.util.List;
 
 /** The kinds of Redis servers. */
 enum ServerKind {
-  /** A server that holds all keys, alone or with replicas. It has one marker. */
+  /**
+   * A server that holds all keys, alone or with replicas. There is one marker for the whole server.
+   */
   SINGLE {
     @Override
     int addMarkers(List<byte[]> keys, List<WaitingCheck> batch) {
@@ -16,8 +18,8 @@ enum ServerKind {
     }
   },
   /**
-   * A primary of a Redis Cluster, which holds the keys of its slots. Each slot has a marker, which
-   * moves with the slot. The primary rejects a command with keys of several slots, so scripts
+   * A primary of a Redis Cluster. It holds the keys of its slots. Each slot has a marker that moves
+   * with the slot. The primary would reject a command with keys of several slots; scripts therefore
    * receive the keys as arguments.
    */
   OF_CLUSTER {
@@ -34,6 +36,6 @@ enum ServerKind {
     }
   };
 
-  /** Adds the markers of a call to its keys, and returns their number. */
+  /** Adds the markers of a call to the keys of the call, and returns the number of markers. */
   abstract int addMarkers(List<byte[]> keys, List<WaitingCheck> batch);
 }

@@ -16,11 +16,11 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A check with buckets on several servers, split into one part per server. It also merges the
- * decisions on the parts. Immutable.
+ * A check with buckets on several servers, split into one part per server. This class also merges
+ * the decisions on the parts. Immutable.
  *
  * @param whole the check
- * @param parts the parts; the last part has the client's own buckets, which are recorded
+ * @param parts the parts; the last part has the client's own buckets
  */
 record SplitCheck(Check whole, List<Part> parts) {
 
@@ -41,7 +41,7 @@ record SplitCheck(Check whole, List<Part> parts) {
       return check.buckets().get(0).bucket();
     }
 
-    /** Returns the shortages of this part's denial, with the indexes of the whole check. */
+    /** Returns the shortages of this part's denial, with the bucket indexes of the whole check. */
     private List<Shortage> shortages(Decision.StillDenied denied) {
       return denied.shortages().stream()
           .map(each -> new Shortage(indexes.get(each.bucket()), each.reply()))
@@ -100,7 +100,7 @@ record SplitCheck(Check whole, List<Part> parts) {
     for (Decision each : decisions) {
       if (each instanceof Decision.Undecided none
           && (undecided == null || !Failures.isMoved(none))) {
-        undecided = none; // the check may be retried only if all other parts have taken nothing
+        undecided = none; // a retry is permitted only if all other parts have taken nothing
       }
     }
     if (undecided != null) {
@@ -135,8 +135,8 @@ record SplitCheck(Check whole, List<Part> parts) {
   }
 
   /**
-   * Returns the denial of a part although another part is undecided. The undecided part may have
-   * taken tokens, or may not have given them back.
+   * Returns the denial of a part, if there is one, although another part is undecided. The
+   * undecided part may have taken tokens and kept them.
    */
   private Decision denialDespite(List<Decision> decisions, Decision.Undecided undecided) {
     List<Shortage> shortages = new ArrayList<>();

@@ -6,14 +6,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A record of unexpected exceptions in threads that must not end. It counts and logs each
- * exception, and the health check reports it for 30 s. The thread continues with its next task.
+ * A record of unexpected exceptions in threads that must not end. Each exception is counted and
+ * logged, and the health check reports it for 30 s. The thread continues with its next task.
  * Thread-safe.
  */
 final class ThreadFaults {
   /**
-   * Time for which the health check reports an exception. It is longer than the pause between two
-   * health probes.
+   * Time for which the health check reports an exception. The pause between two health probes is
+   * shorter.
    */
   private static final long STANDS_NANOS = TimeUnit.SECONDS.toNanos(30);
 

@@ -16,9 +16,10 @@ import java.util.function.Consumer;
  * A submitted check and the future of its decision. The caller encodes the check before it submits
  * the check. Thread-safe.
  *
- * <p>{@link ReplyWatch} determines whether the server replies. The caller cannot determine it,
- * because its own thread may have waited for a processor. The caller's timeout ends a check only if
- * no other event has ended it. The cause is then this process, not the server.
+ * <p>{@link ReplyWatch} determines whether the server replies. The caller cannot determine this,
+ * because the caller's own thread may have waited for a processor. The caller's timeout ends a
+ * check only if no other event has ended the check. In this case the cause is this process, not the
+ * server.
  */
 final class WaitingCheck {
   private final Check check;
@@ -36,7 +37,7 @@ final class WaitingCheck {
   private enum Stage {
     /** The check waits to be sent. */
     WAITING,
-    /** The check was passed to the connection. The server may charge it from now on. */
+    /** The check was passed to the connection. From now on, the server may charge the check. */
     SENT,
     /** The caller has received the decision. */
     ANSWERED
@@ -45,7 +46,7 @@ final class WaitingCheck {
   /**
    * Creates a check that waits to be sent.
    *
-   * @param argument the check as encoded by {@link CheckEncoder}
+   * @param argument the check in the encoding of {@link CheckEncoder}
    * @param alone whether the check must be sent in its own call
    * @param askedNanos current time, by {@link NanoClock}
    * @param callerDeadlineNanos the caller's deadline, by {@link NanoClock}
@@ -79,20 +80,20 @@ final class WaitingCheck {
     return check;
   }
 
-  /** Returns when the check was submitted, by {@link NanoClock}. */
+  /** Returns the time at which the check was submitted, by {@link NanoClock}. */
   long askedNanos() {
     return askedNanos;
   }
 
   /**
-   * Returns the keys that the script reads: the key of each bucket, followed by the keys of the
-   * other buckets on which its decision depends.
+   * Returns the keys that the script reads. Each bucket's key is followed by the keys of the other
+   * buckets on which this bucket's decision depends.
    */
   byte[][] keys() {
     return keys;
   }
 
-  /** Returns the number of buckets, which equals the number of bucket replies. */
+  /** Returns the number of buckets. It equals the number of bucket replies. */
   int buckets() {
     return check.buckets().size();
   }
@@ -139,8 +140,8 @@ final class WaitingCheck {
   }
 
   /**
-   * Rejects the check if the caller's deadline had already passed at the previous call. Only one
-   * thread may call this method.
+   * Rejects the check if the caller's deadline had already passed when this method was last called.
+   * Only one thread may call this method.
    *
    * @return whether the deadline has passed, or the check has a decision
    */

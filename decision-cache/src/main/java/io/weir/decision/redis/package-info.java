@@ -8,29 +8,31 @@
  * <ul>
  *   <li>{@code w1:{4:acme}:5:burst}, and with an endpoint {@code w1:{4:acme}:5:burst:13:GET
  *       /v1/items}: the state of a bucket. The length of each name precedes the name. The braces
- *       enclose only the client, so that the buckets of a client share a slot of Redis Cluster. The
- *       header of {@code bucket.lua} describes the bytes. The key expires 10 s after the bucket is
- *       full, or after its period ends.
- *   <li>{@code w1:@warm}: the {@code run_id} of the server whose state is complete, and after a dot
- *       the number of evicted keys, if any. Every script call reads it. If it is missing or
- *       different, the cache is not restored. It expires after 1 h and is renewed.
- *   <li>{@code w1:@restoring}: the node that restores the cache, for 1 min. {@code w1:@restored:}
- *       and the generation: the number of partitions that have been restored.
+ *       enclose only the client: the buckets of a client therefore share a slot of Redis Cluster.
+ *       The header of {@code bucket.lua} describes the bytes of the value. The key expires 10 s
+ *       after the bucket is full, or after its period ends.
+ *   <li>{@code w1:@warm}: the marker with the {@code run_id} of the server on which the state is
+ *   complete. If the server has evicted keys, a dot and their number follow. Every script call
+ *   reads the marker. If it is missing or different, the cache is not restored. The marker expires
+ *   after 1 h and is renewed.
+ *   <li>{@code w1:@restoring}: the generation that is being restored. {@code w1:@restored:} and the
+ *   generation: the set of partitions that have been restored. Both expire after 1 min without
+ *   progress.
  * </ul>
  *
  * <p>The decision on a check if the cache fails:
  *
  * <ul>
- *   <li>{@code UNAVAILABLE}, immediately: there is no connection, or the server loads its data, is
- *       a read-only replica, is out of memory, or may evict buckets.
+ *   <li>{@code UNAVAILABLE}, immediately: there is no connection, or the server cannot be used.
+ *   Such a server loads its data, is a read-only replica, is out of memory, or may evict buckets.
  *   <li>{@code TIMEOUT}, at the deadline: the server does not reply. The server may have charged
  *       the call. Until the next reply, other checks get {@code TIMEOUT} immediately. After the
  *       stall timeout, the connection is replaced.
- *   <li>{@code REJECTED}: the queue is full, or the process gets no processor time. If the check
- *       was not sent, it charged nothing.
+ *   <li>{@code REJECTED}: the queue is full, or the process gets no processor time. A check that
+ *   was not sent charged nothing.
  *   <li>{@code COLD}: the cache is not restored, and the check has an enforced bucket that is held.
  *   <li>{@code CORRUPT}: the value of a key of the check is not the state of a bucket. To repair
- *       it, delete the key; the bucket is then full.
+ *   the bucket, delete the key; the bucket is then full.
  * </ul>
  */
 @NullMarked
