@@ -32,11 +32,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Checks that each bucket admits at most its capacity and refill in any interval. Keeps its own
- * level for each bucket, which only admissions lower. Each exception, which may admit more, is a
- * documented term.
+ * level for each bucket, and only admissions lower this level. In some cases, a bucket may admit
+ * more. The comment of each such case begins with "permitted excess".
  */
 final class BucketWitness implements CacheWitness {
-  /** The refill during the milliseconds by which records round the times of calls. */
+  /**
+   * Permitted excess: records round the times of calls to milliseconds, and a bucket refills
+   * meanwhile.
+   */
   private static final double ROUNDING_TOKENS = 0.5;
 
   private final World world;
@@ -70,7 +73,7 @@ final class BucketWitness implements CacheWitness {
     double allowance;
     int lossesSinceAdmitted;
 
-    /** Tokens of charges that the cache has lost, and that no correction has charged again. */
+    /** Tokens of charges that the cache has lost, unless a correction has charged them again. */
     long behindTokens;
 
     /** Whether a debt cap has limited a debit since the last credit. */
@@ -95,9 +98,9 @@ final class BucketWitness implements CacheWitness {
     }
 
     /**
-     * Changes the limit. The remaining tokens are carried over, with the refill since the last
-     * charge. The refill uses the greater of both rates, because the charge may not have been
-     * admitted. A bucket that was full starts full.
+     * Changes the limit. The bucket keeps its remaining tokens, and the refill since the last
+     * charge. The refill uses the greater rate of the two limits, because the last charge may not
+     * have admitted its call. A bucket that was full starts full.
      */
     void follow(BucketLimit changed, long nowPassedMicros) {
       BucketLimit before = limit;
@@ -126,24 +129,24 @@ final class BucketWitness implements CacheWitness {
 
   /**
    * Returns the tokens by which a quota may stay too low after all faults have ended. If the cache
-   * loses charges, and the same number of tokens is then charged without a record, the counter
-   * shows neither.
+   * loses charges, and then charges the same number of tokens without a record, its counter reveals
+   * neither error.
    *
-   * @param recordedTokens tokens that the cache has charged and that are recorded
+   * @param recordedTokens tokens of charges that the cache has made and that are recorded
    */
   long hiddenTokens(String bucket, long recordedTokens) {
     long tokens = charges(bucket).stream().mapToLong(CacheCharge::tokens).sum();
     return wentBack ? Math.max(0, tokens - recordedTokens) : 0;
   }
 
-  /** Records the watermark of a partition at a time. */
+  /** Records the watermark that a partition has at a time. */
   void noteWatermark(int partition, long atMillis, long watermarkMillis) {
     watermarks
         .computeIfAbsent(partition, unseen -> new TreeMap<>())
         .merge(atMillis, watermarkMillis, Math::min);
   }
 
-  /** Returns the known watermark of a bucket's partition at a time; 0 if there was none. */
+  /** Returns the watermark that the partition of a bucket had at a time; 0 if it had none. */
   long watermarkAt(String bucket, long millis) {
     String client = BucketKey.parse(bucket).client().shown();
     int partition = ClientPartitioner.partition(client, world.kafka().partitions());
@@ -157,7 +160,7 @@ final class BucketWitness implements CacheWitness {
     return wentBack;
   }
 
-  /** Returns the limit of each refilling bucket for which the cache has admitted calls. */
+  /** Returns the limit of each bucket that refills and has admitted calls. */
   Map<String, BucketLimit> refillingBuckets() {
     Map<String, BucketLimit> limits = new TreeMap<>();
     for (Map.Entry<String, Admissions> each : buckets.entrySet()) {
@@ -179,7 +182,7 @@ final class BucketWitness implements CacheWitness {
     return slots;
   }
 
-  /** Returns all charges of a bucket by the cache, in order. */
+  /** Returns all charges that the cache has made to a bucket, in order. */
   List<CacheCharge> charges(String bucket) {
     return charged.getOrDefault(bucket, List.of());
   }
@@ -217,7 +220,7 @@ final class BucketWitness implements CacheWitness {
               request.bucket()
                   + " admits "
                   + -(bucket.level + bucket.allowance)
-                  + " tokens more than capacity, refill and named terms of "
+                  + " tokens more than capacity, refill and the permitted excess of "
                   + bucket.allowance);
         }
         if (request.limit() instanceof SlidingWindowLimit sliding) {
@@ -232,9 +235,8 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Checks the bound of a sliding window. The tokens that its sub-windows and the next sub-window
-   * have admitted are at most the limit. The oldest sub-window counts with the part that the window
-   * covers.
+   * Checks that the sub-windows of a sliding window, including the next sub-window, have together
+   * admitted at most the limit. Of the oldest sub-window, only the part in the window counts.
    */
   private void requireWindow(String bucket, SlidingWindowLimit limit, long nowEpochMicros) {
     List<String> covered = new ArrayList<>(limit.otherBuckets(bucket));
@@ -256,16 +258,15 @@ final class BucketWitness implements CacheWitness {
           bucket
               + " admits "
               + used
-              + " tokens with its earlier sub-windows and the next one, "
+              + " tokens with its earlier sub-windows and the next one, but at most "
               + limit.capacityTokens()
-              + " at most, named terms of "
+              + " and the permitted excess of "
               + allowance);
     }
   }
 
   /**
-   * Records tokens that a node has taken in advance. They count as admitted when the node takes
-   * them.
+   * Records tokens that a node has taken in advance. The tokens count as admitted from now on.
    */
   List<Loan> lent(Check check, Decision.Allowed allowed, long heldMillis) {
     AdmittedTokens unused = admitted(check, allowed);
@@ -308,8 +309,9 @@ final class BucketWitness implements CacheWitness {
     /**
      * Records the charge of a recorded call. Returns whether the call used these tokens.
      *
-     * @param takenAtMillis time at which the tokens of the call were leased. A cache that has
-     *     returned to an older state may have leased tokens with the same counter before
+     * @param takenAtMillis time at which the tokens of the call were leased. The counter alone does
+     *     not identify the lease: before the cache returned to an older state, it may have leased
+     *     other tokens with the same counter
      */
     boolean use(Charge charge, long takenAtMillis) {
       Stamp stamp = charge.stamp();
@@ -339,8 +341,8 @@ final class BucketWitness implements CacheWitness {
     }
 
     /**
-     * Checks the time to full of a stamp. It must not be later than with only the tokens up to this
-     * call.
+     * Checks the time to full of a stamp. This time must follow from the tokens of the lease that
+     * this call and earlier calls have used.
      */
     private void requireFullAt(Stamp stamp) {
       BucketArithmetic arithmetic = limit.arithmetic();
@@ -358,11 +360,11 @@ final class BucketWitness implements CacheWitness {
       if (late < 0 || late > arithmetic.parameters().tickMicros()) {
         throw new InvariantBroken(
             Invariant.ADMITTED,
-            "a call by a lease of " + bucket + " says full " + late + " µs late: " + stamp);
+            "a leased call of " + bucket + " is full " + late + " µs too late: " + stamp);
       }
     }
 
-    /** Replaces a part of the lease's charge by a separate charge of the call. */
+    /** Splits the charge of the lease into the charge of this call and the rest. */
     private void split(Charge charge, Stamp stamp) {
       List<CacheCharge> all = BucketWitness.this.charged.getOrDefault(bucket, List.of());
       for (int i = 0; i < all.size(); i++) {
@@ -401,7 +403,7 @@ final class BucketWitness implements CacheWitness {
     }
   }
 
-  /** Term: a bucket may admit tokens again that a settlement has returned. */
+  /** Permitted excess: a bucket may admit tokens again that a settlement has returned. */
   void refunded(List<Charge> charges, long tokens) {
     for (Charge charge : charges) {
       Admissions bucket = buckets.get(charge.bucket());
@@ -412,7 +414,8 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Term: a correction returns the charges of answered calls if a lost disk contained the records.
+   * Permitted excess: if a lost disk contained the records of answered calls, a correction returns
+   * their charges.
    */
   void recordsLost(List<Charge> charges) {
     for (Charge charge : charges) {
@@ -424,8 +427,9 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Term: one capacity for each loss of the cache, and the bucket's debt from a lowered limit. A
-   * quota with {@code on_cold_cache: hold} adds no term, unless no node could detect the loss.
+   * Permitted excess: for each loss of the cache, one capacity of each bucket, and its debt from a
+   * lowered limit. A quota with {@code on_cold_cache: hold} may exceed its limit only if no node
+   * could detect the loss.
    */
   @Override
   public void cacheLost(Map<String, Long> behind, boolean seen) {
@@ -452,8 +456,8 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Term: a correction that compares a time before such a step with a time after it may give too
-   * much, by the refill during the step.
+   * Permitted excess: a correction may compare a time before the step with a time after the step.
+   * Then the correction returns too many tokens, by the refill during the step.
    */
   @Override
   public void clockSetBack(long byMicros) {
@@ -532,7 +536,7 @@ final class BucketWitness implements CacheWitness {
         && bucket.clamped
         && correction.cause() == Correction.Cause.GAP
         && result.outcome().changeTokens() > 0) {
-      // term: a debt cap may have removed the charge that the correction returns
+      // permitted excess: a debt cap may have removed the charge that the correction returns
       bucket.allowance += result.outcome().changeTokens();
       bucket.clamped = false;
     }
@@ -549,8 +553,8 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Term: calls of a node that was silent for too long do not count until they arrive. They may
-   * arrive before the node applies a correction that was published earlier (seed 705235).
+   * Permitted excess: if a node was silent for too long, a correction does not include its calls.
+   * These calls may arrive before a node applies the correction (seed 705235).
    */
   private long silentTokens(Correction correction, long changeTokens) {
     boolean mayMiss =
@@ -564,10 +568,10 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Term: a correction may be published before the records show that the cache has lost charges. It
-   * mistakes the first later charges for the lost charges, and returns tokens again (seeds 1014207
-   * and 1040078). Also, if the first record of a quota has no stamp, the quota counts as unused
-   * until earlier records arrive (seed 1059598).
+   * Permitted excess: the aggregator may publish a correction before the records show that the
+   * cache has lost charges. This correction mistakes the first later charges for the lost charges,
+   * and returns tokens again (seeds 1014207 and 1040078). Also, if the first record of a quota has
+   * no stamp, the aggregator assumes an unused quota until earlier records arrive (seed 1059598).
    */
   private long givenTokens(Admissions bucket, Correction correction, long changeTokens) {
     if (changeTokens <= 0) {
@@ -584,9 +588,9 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Term: the records may contain a new limit before the cache does, if a node with the new policy
-   * decides a call without the cache. The next correction gives the bucket the refill above the old
-   * capacity (seed 10000144).
+   * Permitted excess: if a node with a new policy decides a call without the cache, the records
+   * contain the new limit before the cache does. Then the next correction gives the bucket the
+   * refill above the old capacity (seed 10000144).
    */
   private static long givenByRaisedLimit(
       Admissions bucket, Correction correction, long changeTokens) {
@@ -632,6 +636,6 @@ final class BucketWitness implements CacheWitness {
       Correction correction, @Nullable BucketState before, BucketState after, String how) {
     return new InvariantBroken(
         Invariant.CORRECTIONS,
-        correction + " makes of " + before + " what is " + how + ": " + after);
+        correction + " changes " + before + " to a state that is " + how + ": " + after);
   }
 }

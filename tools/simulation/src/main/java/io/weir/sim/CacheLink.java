@@ -28,7 +28,7 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
   /** Maximum time that a script may wait in a suspended server. */
   private static final long LATEST_MILLIS = 1_500;
 
-  /** Maximum number of nested calls, like a bound on threads. */
+  /** Maximum number of nested calls. A real node has a maximum number of threads instead. */
   private static final int MAX_DEPTH = 3;
 
   private final World world;
@@ -39,13 +39,13 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
   private final Map<String, Long> disturbancesAtDenial = new HashMap<>();
   private final Map<String, Integer> raisesOnTheWay = new HashMap<>();
 
-  /** Identifies the current connection. */
+  /** Identity of the current connection. */
   private Object connection = new Object();
 
   /**
    * Creates the connections of a process.
    *
-   * @param life number of the process among the processes of its node
+   * @param life sequence number of the process on its node
    */
   CacheLink(World world, Node node, int life) {
     this.world = world;
@@ -61,12 +61,12 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
     }
   }
 
-  /** Returns whether the cache replies. */
+  /** Returns whether Redis would reply to this process. */
   boolean isUp() {
     return !redis.isAway() && !node.isCutFromRedis();
   }
 
-  /** Passes the cache's time to a clock, if the cache replies. */
+  /** Passes Redis' time to a clock, if Redis replies. */
   void observeTime(DecisionClock clock) {
     if (isUp()) {
       clock.observe(redis.clock().epochMillis());
@@ -86,7 +86,7 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
     }
   }
 
-  /** Delivers a message after a delay, or when the connection is available again. */
+  /** Delivers a message after a delay, or later when the process can reach Redis again. */
   private void deliver(String bucket, Object over, long afterMicros) {
     world
         .scheduler()
@@ -124,10 +124,10 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
   }
 
   /**
-   * Checks that the cache would also deny the call. There are exceptions: a message is in flight,
-   * the cache was lost, nodes have different limits, or the cache's clock was ever set. A
-   * correction then relates a bucket to the new time, so that the bucket may be full earlier
-   * although the correction gives no tokens (seed 51014558).
+   * Checks that the cache would also deny the call. The check is omitted if a message is in flight,
+   * the cache was lost, nodes have different limits, or Redis' clock was ever set. After a clock
+   * step, a correction relates a bucket to the new time. Then the bucket may be full earlier,
+   * although the correction returns no tokens (seed 51014558).
    */
   private void requireDenied(Check check, int index) {
     BucketRequest request = check.buckets().get(index);
@@ -141,9 +141,9 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
     if (now.holds(check.cost()) && !isExcused) {
       throw new InvariantBroken(
           InvariantBroken.Invariant.DENY,
-          "a denial of "
+          "a denial is repeated, although "
               + bucket
-              + " is repeated, which holds "
+              + " holds "
               + check.cost()
               + " tokens: "
               + now);
@@ -230,10 +230,11 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
   }
 
   /**
-   * Takes tokens in advance. Messages take time. A process that is dead, or whose server is slow,
-   * never gets the reply.
+   * Takes tokens in advance. The request and the reply take time. A process that dies meanwhile
+   * never receives the reply. If Redis is slow, the reply comes too late, and the decision is
+   * {@code Undecided}.
    *
-   * @param heldMillis time of the request by the clock of the node's low watermark
+   * @param heldMillis time at which the lease holds the node's low watermark
    * @return completes later
    */
   CompletableFuture<Decision> lend(Check check, long heldMillis) {
@@ -294,7 +295,7 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
     answer.complete(decision);
   }
 
-  /** Runs other events while this call waits. */
+  /** Lets other events run for the given time, unless too many calls are nested. */
   private void waitFor(long micros) {
     if (world.depth() < MAX_DEPTH) {
       world.waitFor(micros);
@@ -338,7 +339,7 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
     return new Health(isUp(), "simulated");
   }
 
-  /** Returns the corrector of the same server. */
+  /** Returns a corrector for the same server. */
   BucketCorrector corrector() {
     return new BucketCorrector() {
       @Override

@@ -21,8 +21,8 @@ interface CacheWitness {
   /**
    * Called when the cache has lost its state, or part of it.
    *
-   * @param behind the tokens that were charged to each bucket after the restored older state; empty
-   *     if the cache has lost everything
+   * @param behind the tokens that Redis charged to each bucket after the older state that it now
+   *     has; empty if the cache has lost everything
    * @param seen whether the nodes can detect the loss
    */
   void cacheLost(Map<String, Long> behind, boolean seen);

@@ -16,25 +16,27 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The responses that callers received. They determine the expected content of the log: an answered
- * call exactly once, and an unanswered call at most once.
+ * The responses that callers received. The log must contain each answered call exactly once, and
+ * each unanswered call at most once.
  */
 final class CallBook {
   private final TreeMap<String, AnsweredCall> answered = new TreeMap<>();
   private final Set<String> unanswered = new HashSet<>();
   private final Set<String> lostPlaces = new HashSet<>();
 
-  /** The append time of each call by the broker's clock, by place. */
+  /**
+   * The append time of each call, by the broker's clock. The key is the call's place in the log.
+   */
   private final Map<String, Long> arrivedAtMillis = new HashMap<>();
 
   private final Map<String, Long> lowWatermarkMicros = new HashMap<>();
 
-  /** Places of calls for which the aggregator no longer waited when their journal came back. */
+  /** Places of calls that arrived after the aggregator had stopped waiting for their journal. */
   private final Set<String> givenUp = new HashSet<>();
 
   private int lostCalls;
 
-  /** An answered call with the place of its record. */
+  /** An answered call and the place of its record. */
   private record AnsweredCall(UsagePosition position, CallEvent call, @Nullable Long settledAt) {
     String journal() {
       return position.partition() + ":" + position.node() + ":" + position.nodeEpoch();
@@ -90,11 +92,11 @@ final class CallBook {
   }
 
   /**
-   * Records that the disk of a node is lost or was replaced by an older copy. Calls that neither
-   * the disk nor Kafka has may never arrive.
+   * Records that the disk of a node is lost or was replaced by an older copy. From now on, calls
+   * that are in neither the new disk nor Kafka are lost.
    *
    * @param copy the current journal of the node; null if it has none
-   * @return the charges of these calls
+   * @return the charges of the lost calls
    */
   List<Charge> journalLost(String node, @Nullable SimulatedJournal copy) {
     List<AnsweredCall> lost =
@@ -112,7 +114,7 @@ final class CallBook {
   }
 
   /**
-   * Records that the log has a batch.
+   * Records that Kafka has appended a batch to the log.
    *
    * @param appendedAtMillis time of the append, by the broker's clock
    * @param holdMicros time for which the aggregator waits for a silent journal
@@ -147,9 +149,9 @@ final class CallBook {
   }
 
   /**
-   * Returns the tokens of a bucket's answered calls that were not in the log at a time. These are
-   * calls of journals whose newest low watermark is older than {@code sinceMicros}, and calls for
-   * which the aggregator had stopped waiting.
+   * Returns the tokens that answered calls took from a bucket, for two kinds of calls that were not
+   * in the log at a time: calls of journals whose newest low watermark is older than {@code
+   * sinceMicros}, and calls for which the aggregator had stopped waiting.
    *
    * @param asOfMillis the time, by the broker's clock
    * @param sinceMicros the lowest low watermark of a journal that is not silent
@@ -166,8 +168,8 @@ final class CallBook {
   }
 
   /**
-   * Returns the tokens of a bucket's calls that were recorded after the aggregator had stopped
-   * waiting for them.
+   * Returns the tokens that calls took from a bucket and that arrived in the log after the
+   * aggregator had stopped waiting for these calls.
    */
   long tokensGivenUp(String bucket) {
     return givenUp.stream().mapToLong(place -> at(place).tokensOf(bucket)).sum();
@@ -175,7 +177,7 @@ final class CallBook {
 
   /**
    * Returns the tokens of a bucket's answered calls that were not in the log at a time. Returns 0
-   * unless the cache did not decide the bucket's first call in the log.
+   * if the cache decided the first call of the bucket in the log.
    *
    * @param asOfMillis the time, by the broker's clock
    */
@@ -258,7 +260,7 @@ final class CallBook {
             Invariant.BILLED,
             "a caller received "
                 + expected
-                + ", there is "
+                + ", but the log has "
                 + (found == null ? null : found.text()));
       }
     }
@@ -273,7 +275,7 @@ final class CallBook {
     String other = line.call().idFromCaller() ? null : placeOfUnanswered.put(id, place);
     if (other != null) {
       throw new InvariantBroken(
-          Invariant.BILLED, id + " was sent once and is at " + other + " and " + place);
+          Invariant.BILLED, id + " was sent once, but is logged at " + other + " and at " + place);
     }
   }
 }

@@ -13,14 +13,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The clients. One client calls often and the others rarely, with their own ids, retries and
- * settlements.
+ * The clients. One client calls often, the other clients call rarely. Callers send their own ids,
+ * retry calls, and settle calls.
  */
 final class Callers {
   private static final List<String> ENDPOINTS =
       List.of("GET /a", "GET /b", "GET /ab", "GET /q", "GET /aq", "GET /free");
 
-  /** All endpoints, including those with limits that only the cache stores. */
+  /** All endpoints, including endpoints with limits that only the cache stores. */
   private static final List<String> ALL_ENDPOINTS =
       List.of(
           "GET /a",
@@ -33,7 +33,10 @@ final class Callers {
           "POST /s",
           "POST /s");
 
-  /** Endpoints with exactly one enforced bucket, so that no other bucket hides its verdict. */
+  /**
+   * Endpoints with exactly one enforced bucket. There, no other bucket hides the verdict of this
+   * bucket.
+   */
   private static final List<String> PLAIN_ENDPOINTS = List.of("GET /a", "GET /b", "GET /q");
 
   private final World world;
@@ -50,7 +53,7 @@ final class Callers {
     this.chance = chance;
   }
 
-  /** Sends calls at random times until stopped. */
+  /** Sends calls at random times, until the callers are stopped. */
   void begin() {
     calling = true;
     callAndGoOn();

@@ -19,8 +19,8 @@ final class Chance {
   }
 
   /**
-   * Returns an independent generator, so that the draws of one component do not change those of
-   * another.
+   * Returns an independent generator. With their own generators, components do not change each
+   * other's random numbers.
    */
   Chance split() {
     return new Chance(random.split());

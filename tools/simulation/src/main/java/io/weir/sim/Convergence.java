@@ -23,19 +23,20 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Computes the expected level of each bucket from the records alone. Every recorded call takes
- * tokens at its time, whatever decided the call and whatever the state of the cache was.
+ * Computes the expected level of each bucket from the records alone. Each recorded call takes its
+ * tokens at its time. It does not matter what decided the call, or which state the cache had. Where
+ * a bucket may differ from this level, a comment begins with "permitted difference".
  */
 final class Convergence {
   /**
-   * Tolerance of the comparison. The time of a charge during a correction may be slightly wrong,
-   * and records have times in whole milliseconds (decision 0005).
+   * Tolerance of the comparison. A correction may assume a slightly wrong time for a charge, and
+   * records have times in whole milliseconds (decision 0005).
    */
   private static final double TOLERANCE_TOKENS = 1.1;
 
   /**
-   * How long distances from full are stored. Two checks follow the newest stamp, and wait for the
-   * watermark.
+   * Time for which the aggregator stores how far a bucket was from full. Two checks follow the
+   * newest stamp, and wait for the watermark.
    */
   private static final long LOOKBACK_MILLIS = 3_500;
 
@@ -66,16 +67,17 @@ final class Convergence {
     final List<Event> events = new ArrayList<>();
     boolean isSettled;
 
-    /** The newest call without the cache among the records so far. */
+    /** Time of the newest call so far that a node decided without the cache. */
     private long withoutCacheMillis;
 
     /**
-     * Term: tokens of charges that were recorded after a newer call without the cache. Their refill
-     * in between is not always known, so a correction may take all of them.
+     * Permitted difference: tokens of charges whose records come after a newer call that a node
+     * decided without the cache. The refill between the charge and this call is not always known,
+     * so a correction may take all these tokens.
      */
     long lateTokens;
 
-    /** Adds an event. Events are in the order of the records. */
+    /** Adds an event. The caller adds events in the order of the records. */
     void add(Event event) {
       events.add(event);
       if (event.atMillis() < withoutCacheMillis) {
@@ -116,7 +118,7 @@ final class Convergence {
     history.isSettled |= settles;
     Stamp stamp = charge.stamp();
     long tokens = settles ? (charge.cost() > 0 ? call.quantity() : 0) : charge.cost();
-    // an additional cost is taken when the settlement is known
+    // the bucket pays an additional cost when the settlement is known
     boolean isDebit = settles && tokens > 0;
     history.add(
         new Event(
@@ -128,10 +130,10 @@ final class Convergence {
   }
 
   /**
-   * Compares the buckets in the cache with the levels by the records.
+   * Compares the buckets in the cache with the levels that follow from the records.
    *
-   * @param healedMicros end of the last fault by Redis' clock. A token bucket that was not full
-   *     since then may still lack tokens because of a debt cap or a clock step
+   * @param healedMicros end of the last fault by Redis' clock. After a debt cap or a clock step, a
+   *     token bucket may lack tokens until it has once been full
    */
   void check(long healedMicros) {
     for (Map.Entry<String, History> each : histories.entrySet()) {
@@ -157,8 +159,9 @@ final class Convergence {
   }
 
   /**
-   * Term: a sub-window that has ended still counts, but gets no more stamps. So its last unrecorded
-   * charges, or losses in an undetected failover, have no evidence.
+   * Permitted difference: a sub-window that has ended still counts, but gets no more stamps.
+   * Therefore the records do not show its last unrecorded charges, or its losses in an undetected
+   * failover.
    */
   static boolean hasNoMoreRecords(BucketLimit limit, long nowEpochMicros) {
     return limit instanceof SlidingWindowLimit sliding
@@ -166,8 +169,9 @@ final class Convergence {
   }
 
   /**
-   * Term: charges of a quota in an epoch without a record are subtracted in addition to the
-   * records, which may contain some of these charges without a stamp.
+   * Permitted difference: if no record has the bucket epoch of a quota, the aggregator subtracts
+   * the charges of this epoch in addition to the records. Some records without a stamp may be of
+   * the same charges.
    */
   private double unseenTokens(String bucket, History history) {
     BucketState kept = world.redis().kept(bucket);
@@ -200,8 +204,8 @@ final class Convergence {
   }
 
   /**
-   * Term: unused tokens of a bucket's last leases. The records do not show these charges before the
-   * next call of the bucket.
+   * Permitted difference: unused tokens of the last leases from a bucket. The records show the
+   * charge of a lease only with the next call of the bucket.
    */
   private long unshownTokens(String bucket, History history) {
     Comparator<long[]> order = Arrays::compare;
@@ -219,7 +223,7 @@ final class Convergence {
     return tokens;
   }
 
-  /** Returns whether no fault with a lasting effect has affected a bucket. */
+  /** Returns whether a bucket has been free of faults with a lasting effect. */
   private boolean isPlain(String bucket, History history) {
     return !history.isSettled
         && !world.redis().wasClockSet()
@@ -228,7 +232,7 @@ final class Convergence {
         && history.events.stream().map(Event::limit).distinct().count() == 1;
   }
 
-  /** The level of a token bucket, as the time at which the bucket is full. */
+  /** The level of a token bucket, stored as the time at which the bucket is full. */
   private static final class Level {
     private @Nullable BucketLimit limit;
     private double interval;
@@ -236,12 +240,12 @@ final class Convergence {
     private double fullAtMicros;
     private double chargedAtMicros;
 
-    /** Returns whether an event has another limit than the previous event. */
+    /** Returns whether the limit of an event differs from the limit of the previous event. */
     boolean changesLimit(Event event) {
       return !event.limit().equals(limit) && event.limit().refills();
     }
 
-    /** Takes the tokens of an event; returns whether the bucket was full before it. */
+    /** Takes the tokens of an event. Returns whether the bucket was full before the event. */
     boolean take(Event event) {
       double at = event.atMicros();
       Refill refill = event.limit().refill();
@@ -251,7 +255,8 @@ final class Convergence {
       chargedAtMicros = at;
       boolean wasFull = fullAtMicros < at;
       fullAtMicros = event.tokens() < 0 ? fullAtMicros : Math.max(fullAtMicros, at);
-      // term: a call without the cache is charged with the limit in force when its record arrives
+      // permitted difference: a call that was decided without the cache is charged with the limit
+      // that is in force when its record arrives
       fullAtMicros += event.tokens() * (event.isStamped() ? interval : slowest);
       return wasFull;
     }
@@ -259,7 +264,7 @@ final class Convergence {
     private void follow(BucketLimit changed, Refill refill, double at) {
       double next = (double) refill.periodMicros() / refill.tokens();
       if (limit != null) {
-        // an upper bound: the tokens missing at the previous charge plus all tokens of the bucket,
+        // an upper bound: the tokens missing at the previous charge, plus all tokens of the bucket,
         // because a correction may have applied a limit with almost no tokens in between
         double missing = Math.max(0, fullAtMicros - chargedAtMicros) / interval;
         fullAtMicros = at + (missing + changed.capacityTokens()) * next;
@@ -279,11 +284,12 @@ final class Convergence {
   }
 
   /**
-   * Term: the tokens that were charged without a record since a charge last found the bucket full,
-   * in the cache and by a count with these tokens. A correction returns them only as far as the
-   * bucket has certainly not refilled them. Their time is known only as a range of the counter. So
-   * a correction for a call without the cache may assume that they came after this call, and the
-   * bucket is full too late (seed 110002384).
+   * Permitted difference: tokens that the cache has charged without a record since the bucket was
+   * last full. The bucket counts as full when a charge finds it full both in the cache and in a
+   * count that includes these tokens. A correction returns such a token only if the bucket has
+   * certainly not refilled it. The counter limits the time of an unrecorded charge only to a range.
+   * So a correction may assume that the charge came after a call that was decided without the
+   * cache, and then the bucket is full too late (seed 110002384).
    */
   private double keptBackTokens(String bucket, History history) {
     Map<String, Integer> recorded = new TreeMap<>();
@@ -320,14 +326,15 @@ final class Convergence {
     long sinceMillis = Long.MAX_VALUE;
     for (Event event : all) {
       boolean wasFull = level.take(event);
-      // only a charge of the cache shows this in the records
+      // only a charge of the cache shows in the records that the bucket was full
       if (wasFull && foundFull.contains(event.name()) && !unrecorded.contains(event)) {
         tokens = 0;
         raisedTokens = 0;
         sinceMillis = Long.MAX_VALUE;
       }
-      // a bucket that would be full without such a charge begins full with a raised limit, but has
-      // carried over its remaining tokens (seeds 14882, 20022496 and 20033633)
+      // by the records, the bucket is full when its limit is raised, and so begins full; in the
+      // cache, an unrecorded charge was missing, so the bucket kept only its remaining tokens
+      // (seeds 14882, 20022496 and 20033633)
       raisedTokens += (double) Math.max(0, event.limit().capacityTokens() - capacity);
       capacity = event.limit().capacityTokens();
       if (unrecorded.contains(event)) {
@@ -352,7 +359,10 @@ final class Convergence {
     return Math.max(0, tokens - least);
   }
 
-  /** Returns the time from which stored distances apply when a charge counts as a gap. */
+  /**
+   * Returns the earliest time whose distance from full matters when the aggregator treats a charge
+   * as a gap.
+   */
   private long rememberedSince(String bucket, long chargedMillis) {
     long known = Math.min(chargedMillis, world.buckets().watermarkAt(bucket, chargedMillis));
     return known - LOOKBACK_MILLIS;
@@ -363,7 +373,7 @@ final class Convergence {
     world.trace().note("standing", bucket, level, truth);
     if (level < truth - below || level > truth + above) {
       throw new InvariantBroken(
-          Invariant.CONVERGENCE, bucket + " is at " + level + ", but by the records at " + truth);
+          Invariant.CONVERGENCE, bucket + " is at " + level + ", but the records give " + truth);
     }
   }
 

@@ -8,7 +8,8 @@ import java.util.TreeMap;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
- * A consumer of corrections in one process, with the real queue of corrections. Replaces {@code
+ * The consumer of corrections in one process. It uses Weir's own queue of corrections. Replaces
+ * {@code
  * CorrectionLoop} and its Kafka consumer.
  */
 final class CorrectionFeed {
@@ -33,7 +34,7 @@ final class CorrectionFeed {
     group.join(node.name());
   }
 
-  /** Reads corrections if none are waiting, and then applies the waiting corrections. */
+  /** Reads corrections if the queue is empty, and then applies the corrections of the queue. */
   void turn() {
     if (queue.isEmpty() && world.kafka().isReachedBy(node.name())) {
       read();

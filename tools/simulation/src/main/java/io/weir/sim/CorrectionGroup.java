@@ -7,8 +7,8 @@ import java.util.TreeMap;
 
 /**
  * The consumer group of all nodes that apply corrections: the reader of each partition, and the
- * committed offsets. For a while after a change, the former reader of a partition also continues to
- * read it.
+ * committed offsets. For a while after a reassignment, the former reader of a partition may
+ * continue to read the partition.
  */
 final class CorrectionGroup {
   private final World world;
@@ -67,7 +67,7 @@ final class CorrectionGroup {
     }
   }
 
-  /** Allows each reader to go back once to an earlier offset. */
+  /** Allows readers to go back to an earlier offset, once. */
   void reread() {
     rereads = true;
   }

@@ -14,8 +14,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The task of the aggregator that counts one partition, with the real counter and its periodic
- * work. Its transactions take effect completely or not at all. Replaces Kafka Streams.
+ * The task of the aggregator that counts one partition. The task replaces Kafka Streams, and runs
+ * Weir's own counter and its periodic work. A transaction of the task takes effect completely or
+ * not at all.
  */
 final class Counter {
   /** The kinds of periodic work, as in CountProcessor. */
@@ -181,7 +182,8 @@ final class Counter {
   }
 
   /**
-   * Returns a budget that may end at any step, but not so often that the task makes no progress.
+   * Returns a budget that can end at any step. The budget ends rarely enough for the task to make
+   * progress.
    */
   private Budget budget() {
     return () -> chance.percent(4);

@@ -38,7 +38,7 @@ final class CounterOutput implements CountOutput {
   /**
    * An uncommitted record.
    *
-   * @param key empty if the record has none
+   * @param key empty if the record has no key
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   record Output(Target target, String key, byte[] value, Map<String, byte[]> headers) {}
@@ -116,7 +116,7 @@ final class CounterOutput implements CountOutput {
 
   @Override
   public void replayed(Replay replay, List<Integer> lines) {
-    throw new IllegalStateException("the simulation does not replay: " + replay);
+    throw new IllegalStateException("the simulation does not support replays: " + replay);
   }
 
   private void add(Target target, String key, byte[] value, String type) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.sim;
 
-/** Thrown to end the work of a process that dies. */
+/** Thrown when a process dies, to end its work. */
 final class Crash extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

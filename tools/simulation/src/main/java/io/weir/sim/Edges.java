@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The boundaries between the code under test and the simulated world. By default every value passes
- * unchanged. A {@link Mutant} falsifies one of them.
+ * unchanged. A {@link Mutant} falsifies the values at one boundary.
  */
 interface Edges {
   /** Called when a node sends a batch, with the time of the broker's clock. */
@@ -57,7 +57,7 @@ interface Edges {
     return false;
   }
 
-  /** Returns whether an aborted transaction commits its offset. */
+  /** Returns whether an aborted transaction nevertheless commits its offset. */
   default boolean commitsOffsetAlone() {
     return false;
   }
@@ -93,7 +93,7 @@ interface Edges {
   /**
    * Called when a process stores a denial from a reply of the cache.
    *
-   * @param later schedules a task for slightly later
+   * @param later schedules a task after a short delay
    * @param note stores the denial
    */
   default void noteDenial(Consumer<Runnable> later, Runnable note) {
@@ -106,16 +106,17 @@ interface Edges {
   }
 
   /**
-   * Returns the ticket with which a lease holds the low watermark back.
+   * Returns the ticket by which a lease holds back the low watermark.
    *
-   * @param other returns a ticket of the current time
+   * @param other supplies another ticket, of the current time
    */
   default Ticket leaseTicket(Ticket ticket, Supplier<Ticket> other) {
     return ticket;
   }
 
   /**
-   * Returns whether deny caches receive the keys of buckets to which a correction has given tokens.
+   * Returns whether a deny cache receives the key of a bucket when a correction has returned tokens
+   * to this bucket.
    */
   default boolean hearsRaises() {
     return true;

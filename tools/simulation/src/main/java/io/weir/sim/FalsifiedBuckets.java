@@ -7,7 +7,7 @@ import io.weir.limits.LogState;
 import io.weir.limits.SlotState;
 import org.jspecify.annotations.Nullable;
 
-/** The stored buckets of a cache. A {@link Mutant} falsifies a part of them. */
+/** The stored buckets of a cache. A {@link Mutant} falsifies some of these buckets. */
 abstract class FalsifiedBuckets implements KeptBuckets {
   private final KeptBuckets real;
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.sim;
 
-/** The kinds of faults. Each seed selects some of them. */
+/** The kinds of faults. Each seed selects some of these kinds. */
 enum Fault {
-  /** An ingest process is killed, between two events or in the middle of a call. */
+  /** An ingest process is killed between two events, or during a call. */
   NODE_KILLED,
   /**
-   * An ingest process is killed and its disk is lost. It starts with a new journal and a new epoch.
+   * An ingest process is killed and its disk is lost. The next process starts with a new journal
+   * and a new epoch.
    */
   DISK_LOST,
-  /** A machine loses its power, or gets an older copy of its disk, so the journal lacks lines. */
+  /** A machine loses its power, or gets an older copy of its disk. Then the journal lacks lines. */
   JOURNAL_GOES_BACK,
   /** An ingest process stops in order and starts again. */
   NODE_STOPPED,
@@ -21,9 +22,14 @@ enum Fault {
   CUT_FROM_REDIS,
   /** No process can reach Kafka. */
   BROKER_AWAY,
-  /** Batches are lost, duplicated or delayed, or arrive after their own repetition. */
+  /**
+   * Batches are lost, duplicated or delayed, or the first copy of a batch arrives after the second.
+   */
   SENDING,
-  /** Writes of the journal fail for a while. A failed write may still be on the disk. */
+  /**
+   * Writes of the journal fail for a while. Lines of a failed write may nevertheless be on the
+   * disk.
+   */
   JOURNAL_FAILS,
   /** The counter of a partition is killed at any step, or its transaction is aborted. */
   COUNTER_KILLED,
@@ -32,7 +38,8 @@ enum Fault {
   /** A replica that lags replaces Redis. */
   REDIS_FAILOVER,
   /**
-   * A replica that lags replaces Redis. No node can detect it, because the connections stay open.
+   * A replica that lags replaces Redis. No node can detect the failover, because the connections
+   * stay open.
    */
   REDIS_UNSEEN_FAILOVER,
   /** Redis is killed and starts again with an older file or without a file. */
@@ -53,7 +60,7 @@ enum Fault {
   CORRECTIONS_DISORDERED,
   /** The calls topic receives records that are not batches, and batches of the wrong size. */
   BAD_INPUT,
-  /** Limits change, and the nodes adopt them one after another. */
+  /** Limits change, and the nodes adopt the new limits one after another. */
   POLICIES_CHANGED,
   /** Callers settle calls, some of them twice at the same time. */
   SETTLEMENTS

@@ -13,7 +13,9 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.function.LongConsumer;
 
-/** Injects the faults of the plan one after another, and ends all of them at the end. */
+/**
+ * Injects the faults of the plan one after another. After the phase with faults, ends all faults.
+ */
 final class Faults {
   private static final int MAX_SNAPSHOTS = 8;
   private static final long SNAPSHOT_MICROS = 300_000;
@@ -149,7 +151,7 @@ final class Faults {
     world.scheduler().after(length, what, ending);
   }
 
-  /** The end of a fault. It runs once, at its time or when all faults end. */
+  /** The end of a fault. This task runs once: at its time, or when all faults end. */
   private static final class Ending implements Runnable {
     private final Runnable end;
     private boolean over;
@@ -210,7 +212,10 @@ final class Faults {
         });
   }
 
-  /** Changes the limits. Each process adopts them at its next start, as in a rolling deployment. */
+  /**
+   * Changes the limits. Each process adopts the new limits at its next start, as in a rolling
+   * deployment.
+   */
   private void changePolicies() {
     world.changePolicies(Plan.changed(world.policies(), chance));
     for (Node node : world.nodes()) {
@@ -231,8 +236,9 @@ final class Faults {
   }
 
   /**
-   * Steps Redis' clock by seconds to hours, back or forward, after all calls are counted. Redis'
-   * clock dates calls, and the aggregator would refuse calls that are hours away.
+   * Steps Redis' clock back or forward by up to a day. The caller must wait until all calls are
+   * counted: calls have the time of Redis' clock, and the aggregator would refuse calls whose time
+   * is hours wrong.
    */
   void stepRedisClockFar() {
     long most = chance.pick(List.of(5_000L, 300_000L, 86_400_000L));
@@ -263,7 +269,7 @@ final class Faults {
     badLines += lines;
   }
 
-  /** Returns the exact number of records that the quarantine must contain. */
+  /** Returns the number of records that the quarantine must contain. */
   long badRecords() {
     return badRecords;
   }

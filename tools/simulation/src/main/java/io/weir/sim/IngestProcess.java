@@ -38,11 +38,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
 /**
- * One ingest process of a node, with the real gate, call recorder, cache watch, correction queue
- * and settler. Events of the scheduler replace their threads.
+ * One ingest process of a node. It runs Weir's own gate, call recorder, cache watch, correction
+ * queue and settler. Events of the scheduler replace the threads of a real process.
  */
 final class IngestProcess {
-  /** Maximum time that a start waits for the first heartbeats, as in a real process. */
+  /**
+   * Maximum time that the start of a process waits for its first heartbeats, as in a real process.
+   */
   private static final long INTRODUCTION_MICROS = 5_000_000;
 
   private static final Duration LINGER = Duration.ofMillis(100);
@@ -53,8 +55,8 @@ final class IngestProcess {
   private static final long MICROS_PER_MILLI = 1_000;
 
   /**
-   * Number of calls after which a lease may be taken. It is low, because calls are rare in the
-   * simulation.
+   * Number of calls of a bucket after which the process takes a lease. The number is low, because
+   * calls are rare in the simulation.
    */
   private static final int LEASE_CALLS = 1;
 
@@ -68,7 +70,7 @@ final class IngestProcess {
   private final List<BucketWitness.Loan> loans = new ArrayList<>();
   private final Settler settler;
 
-  /** Queries the time of Redis, like the health probe of a real node once a second. */
+  /** Queries the time of Redis once a second, as the health probe of a real node does. */
   private final Runnable askTime;
 
   private final CacheWatch watch;
@@ -95,7 +97,7 @@ final class IngestProcess {
     this.chance = chance;
     this.policies = world.policies();
     SimClock clock = node.clock();
-    // without a child registry, it discards all metrics
+    // without a child registry, this registry discards all metrics
     MeterRegistry registry = new CompositeMeterRegistry();
     LocalClock localClock =
         new LocalClock(
@@ -197,15 +199,15 @@ final class IngestProcess {
 
   private Ticket leaseTicket() {
     Ticket ticket = recorder.begin();
-    // a process that starts with a clock behind the watermark in its journal has promised more
-    // before
+    // if the process starts with a clock behind the watermark in its journal, it has already sent a
+    // greater low watermark
     leaseHeldMillis = Math.max(ticket.heldAtEpochMillis(), promisedMillis);
     return world.edges().leaseTicket(ticket, recorder::begin);
   }
 
   /**
-   * Runs a task later, unless the process is dead by then. A paused process runs it when it
-   * continues.
+   * Runs a task later, unless the process is dead by then. If the process is paused, the task runs
+   * after the pause.
    */
   private void later(long nanos, Runnable task) {
     world
@@ -229,9 +231,9 @@ final class IngestProcess {
           throw new InvariantBroken(
               InvariantBroken.Invariant.PROMISE,
               node.name()
-                  + " has promised "
+                  + " has sent the low watermark "
                   + promisedMillis
-                  + ", and decides by a lease that holds it at "
+                  + ", but decides by a lease that holds the low watermark at "
                   + loan.heldMillis());
         }
         return;
@@ -241,7 +243,7 @@ final class IngestProcess {
         InvariantBroken.Invariant.ADMITTED, "no tokens are leased for " + charge);
   }
 
-  /** Records leased tokens, which are lost with the process. */
+  /** Records leased tokens. If the process dies, the tokens are lost. */
   void lent(List<BucketWitness.Loan> lent) {
     loans.addAll(lent);
   }
@@ -253,14 +255,14 @@ final class IngestProcess {
     cache.close();
   }
 
-  /** Stops in order: sends the remaining lines, and then the final heartbeats. */
+  /** Stops normally: sends the remaining lines, and then the final heartbeats. */
   void stop() {
     stopping = true;
     leases.close();
     recorder.beginClosing();
   }
 
-  /** Returns whether the process has limits that are no longer in force. */
+  /** Returns whether the process still uses limits that are no longer in force. */
   boolean isOutdated() {
     return !policies.equals(world.policies());
   }
@@ -303,7 +305,7 @@ final class IngestProcess {
     return withoutTokens(() -> gate.slots().release(token));
   }
 
-  /** Sends a request for slots, which admits no tokens. */
+  /** Sends a request for slots. Such a request admits no tokens. */
   private SlotOutcome withoutTokens(Supplier<CompletableFuture<SlotOutcome>> question) {
     try {
       return question.get().join();
@@ -367,8 +369,8 @@ final class IngestProcess {
   }
 
   /**
-   * Checks the cache at once, because a decision has found that the cache is not restored. The real
-   * watch also wakes up.
+   * Checks the cache at once. Called when a decision has found that the cache is not restored. The
+   * watch of a real node then also wakes up.
    */
   void suspectCache() {
     if (!dead && !node.isPaused()) {

@@ -3,7 +3,7 @@ package io.weir.sim;
 
 import java.util.Locale;
 
-/** Thrown when an invariant is broken. No code under test catches it. */
+/** Thrown when an invariant is broken. No code under test catches this error. */
 final class InvariantBroken extends AssertionError {
   private static final long serialVersionUID = 1L;
 
@@ -13,7 +13,10 @@ final class InvariantBroken extends AssertionError {
     BILLED,
     /** A bucket admits at most its capacity, its refill and the documented terms. */
     ADMITTED,
-    /** Rows of closed windows change only by adjustments that add up, without holes. */
+    /**
+     * Rows of closed windows change only by adjustments. The revisions have no gaps, and the
+     * quantities add up.
+     */
     CLOSED_ROWS,
     /**
      * A CLOSE follows all rows that it covers. No window is marked as complete if calls are
@@ -22,11 +25,11 @@ final class InvariantBroken extends AssertionError {
     CLOSE,
     /** After the faults, the buckets in the cache agree with the records. */
     CONVERGENCE,
-    /** No low watermark passes a lease that may still decide calls. */
+    /** No low watermark is greater than the time of a lease that may still decide calls. */
     PROMISE,
     /** received = counted + duplicate + late-adjusted + quarantined. */
     EQUATION,
-    /** No correction is applied out of order, raises a counter or is credited twice. */
+    /** No correction is applied out of order, changes a counter, or returns tokens twice. */
     CORRECTIONS,
     /** A denial changes nothing. */
     DENY,

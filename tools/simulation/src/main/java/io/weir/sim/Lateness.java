@@ -10,9 +10,9 @@ import java.util.Set;
 
 /**
  * Explains why a call may arrive after its window was closed as complete. There are three possible
- * reasons. A clock was set. Or the partition did not know the call's journal at the time of the
- * decision, or had already received its final heartbeat. Or the caller received a response that the
- * call is not recorded.
+ * reasons. First, a clock was set. Second, at the time of the decision the partition did not know
+ * the call's journal, or had already received the final heartbeat of this journal. Third, the
+ * response to the caller said that the call was not recorded.
  */
 final class Lateness {
   private final World world;
@@ -24,9 +24,9 @@ final class Lateness {
   }
 
   /**
-   * Checks that there is a reason for a late row.
+   * Checks that a late row has one of these reasons.
    *
-   * @throws InvariantBroken if there is none
+   * @throws InvariantBroken if there is no reason
    */
   void explain(UsageRow row, CloseRow close) {
     if (world.wasAnyClockSet()) {
@@ -41,14 +41,15 @@ final class Lateness {
           && holdsAnsweredCallOf(row, late)) {
         throw new InvariantBroken(
             Invariant.CLOSE,
-            "calls of " + header + " come after their window was closed as complete: " + row);
+            "calls of " + header + " arrived after their window was closed as complete: " + row);
       }
     }
   }
 
   /**
-   * Returns whether the record contains a call of the window with a positive response. A call that
-   * was refused because it could not be recorded may still be recorded, and arrive.
+   * Returns whether the record contains a call of the window whose caller received a verdict. Other
+   * calls do not count: a node may refuse a call because it cannot record it, and the record may
+   * nevertheless arrive.
    */
   private boolean holdsAnsweredCallOf(UsageRow row, SimulatedLog.Entry entry) {
     return LogLines.of(partition, entry).stream()
@@ -58,8 +59,8 @@ final class Lateness {
   }
 
   /**
-   * Returns whether the partition knew the batch's journal while the window was open. A final
-   * heartbeat may be in flight for long, and arrive after its node has started again.
+   * Returns whether the partition knew the journal of the batch while the window was open. A final
+   * heartbeat may be delayed for long, and arrive after its node has started again.
    */
   private static boolean wasKnownDuring(
       BatchHeader late, UsageRow row, CloseRow close, SimulatedLog log) {

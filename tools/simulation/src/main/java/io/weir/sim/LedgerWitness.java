@@ -28,7 +28,7 @@ final class LedgerWitness {
   private long rowsSinceClose;
   private long quantitySinceClose;
 
-  /** The rows of one key and window that were read so far. */
+  /** The sum of the rows of one key and window that were read so far. */
   private static final class Row {
     final Recount.Sum sum = new Recount.Sum();
     long revision;
@@ -42,12 +42,12 @@ final class LedgerWitness {
     this.lateness = new Lateness(world, partition);
   }
 
-  /** Reads the records that were committed since the last call. */
+  /** Reads the records that were committed since the last call of this method. */
   void read() {
     for (; readTo < log.end(); readTo++) {
       LedgerRow row = decode(log.at(readTo).value());
       if (!recordIds.add(row.recordId())) {
-        throw broken("the record id " + row.recordId() + " comes twice, again with " + row);
+        throw broken("the record id " + row.recordId() + " occurs twice, again in " + row);
       }
       if (row instanceof UsageRow usage) {
         take(usage);
@@ -74,14 +74,14 @@ final class LedgerWitness {
     Row row = rows.computeIfAbsent(name, unseen -> new Row());
     int home = ClientPartitioner.partition(usage.key().client(), world.kafka().partitions());
     if (usage.inputPartition() != partition || home != partition) {
-      throw broken("in the partition " + partition + " stands " + usage);
+      throw broken("partition " + partition + " contains a row of another partition: " + usage);
     }
     if (usage.revision() != row.revision + 1
         || !Objects.equals(usage.previousRecordId(), row.recordId)) {
       throw broken("revision " + row.revision + " of " + name + " is followed by " + usage);
     }
     if (usage.type() == UsageRow.Type.FINAL && usage.revision() != 1) {
-      throw broken("a FINAL is not the first: " + usage);
+      throw broken("a FINAL is not the first row of its key: " + usage);
     }
     row.sum.add(
         usage.count().quantity(),
@@ -91,7 +91,7 @@ final class LedgerWitness {
     row.revision = usage.revision();
     row.recordId = usage.recordId();
     if (usage.quantityTotal() != row.sum.quantity) {
-      throw broken("rows of " + name + " sum to " + row.sum.quantity + ", not as in " + usage);
+      throw broken("rows of " + name + " sum to " + row.sum.quantity + ", unlike in " + usage);
     }
     rowsSinceClose++;
     quantitySinceClose += usage.count().quantity();
@@ -103,7 +103,7 @@ final class LedgerWitness {
     boolean isFinal = usage.type() == UsageRow.Type.FINAL;
     if (isFinal && close != null) {
       throw new InvariantBroken(
-          Invariant.CLOSE, "the CLOSE of " + close.getKey() + " stands before " + usage);
+          Invariant.CLOSE, "the CLOSE of " + close.getKey() + " precedes " + usage);
     }
     if (!isFinal && usage.closedThroughEpochMillis() < usage.window().endEpochMillis()) {
       throw broken("an open window was adjusted: " + usage);
@@ -116,12 +116,12 @@ final class LedgerWitness {
   private void take(CloseRow close) {
     if (!closes.isEmpty() && close.closedThroughEpochMillis() <= closes.lastKey()) {
       throw new InvariantBroken(
-          Invariant.CLOSE, "after " + closes.lastKey() + " is closed again " + close);
+          Invariant.CLOSE, "after the CLOSE of " + closes.lastKey() + " comes " + close);
     }
     if (close.rows() != rowsSinceClose || close.quantityTotal() != quantitySinceClose) {
       throw new InvariantBroken(
           Invariant.CLOSE,
-          "there are " + rowsSinceClose + " rows of " + quantitySinceClose + " before " + close);
+          rowsSinceClose + " rows with the sum " + quantitySinceClose + " precede " + close);
     }
     rowsSinceClose = 0;
     quantitySinceClose = 0;
@@ -151,12 +151,12 @@ final class LedgerWitness {
       if (!expected.containsKey(row.getKey())) {
         throw new InvariantBroken(
             Invariant.BILLED,
-            "no call belongs to " + row.getKey() + ", billed " + row.getValue().sum);
+            "no call belongs to the row " + row.getKey() + " of " + row.getValue().sum);
       }
     }
   }
 
-  /** Returns the quantity of a row, or null if there is none. */
+  /** Returns the quantity of a row; null if the ledger has no such row. */
   @Nullable Long quantityOf(String name) {
     Row row = rows.get(name);
     return row == null ? null : row.sum.quantity;

@@ -23,13 +23,13 @@ final class LogLines {
   /**
    * One line.
    *
-   * @param entry the record that contains it
+   * @param entry the record that contains the line
    * @param position position of the line in its journal
    * @param text the line as recorded
    * @param call the call in the line
    */
   record Line(SimulatedLog.Entry entry, UsagePosition position, String text, CallEvent call) {
-    /** Returns the line's summand of {@code events_digest}. */
+    /** Returns the number that the line adds to {@code events_digest}. */
     long digest() {
       byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
       return BatchHeaderCodec.digestsLines(entry.headers()::get)
@@ -50,7 +50,7 @@ final class LogLines {
     return lines;
   }
 
-  /** Returns the lines of a record; empty if it is not a batch. */
+  /** Returns the lines of a record; empty if the record is not a batch. */
   static List<Line> of(int partition, SimulatedLog.Entry entry) {
     BatchHeader header = header(entry);
     List<String> texts = new String(entry.value(), StandardCharsets.UTF_8).lines().toList();
@@ -64,7 +64,7 @@ final class LogLines {
     return lines;
   }
 
-  /** Returns the header of a batch, or null if the record is not one. */
+  /** Returns the header of a batch; null if the record is not a batch. */
   static @Nullable BatchHeader header(SimulatedLog.Entry entry) {
     try {
       return BatchHeaderCodec.decode(entry.headers()::get);

@@ -6,7 +6,7 @@ import io.weir.ingest.settle.CallQuery;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.CallEvent;
 
-/** Finds calls by a scan of the whole partition. Replaces the bounded search in Kafka. */
+/** Finds calls by a scan of the whole partition. Replaces Weir's bounded search in Kafka. */
 final class LogSearch implements CallFinder {
   private final World world;
   private final String node;

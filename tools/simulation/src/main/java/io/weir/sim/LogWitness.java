@@ -10,7 +10,7 @@ import java.util.Map;
 
 /**
  * Checks that each sliding log admits at most its limit in every window. Stores all admissions
- * since the last loss of the cache, because records do not restore logs.
+ * since the last loss of the cache, because corrections do not restore sliding logs.
  */
 final class LogWitness {
   private final Map<String, List<Admission>> logs = new HashMap<>();
@@ -39,12 +39,15 @@ final class LogWitness {
     return () -> all.remove(admission);
   }
 
-  /** Term: admissions that had left the window do not count again after the clock was set back. */
+  /**
+   * Permitted excess: admissions that had left the window do not count again after the clock was
+   * set back.
+   */
   void clockSetBack(long beforeEpochMicros) {
     logs.values().forEach(log -> log.removeIf(each -> each.endMicros() <= beforeEpochMicros));
   }
 
-  /** Term: a lost log begins empty. */
+  /** Permitted excess: a lost sliding log begins empty. */
   void cacheLost() {
     logs.clear();
   }

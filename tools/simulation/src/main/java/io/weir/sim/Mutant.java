@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Planted bugs, each at one boundary of the simulated world. The product's code contains none of
- * them. The number of bugs that the simulation finds is a measure of its quality.
+ * these bugs. The number of bugs that the simulation finds is a measure of its quality.
  */
 enum Mutant implements Edges {
   /** The unchanged code. */
@@ -461,8 +461,8 @@ enum Mutant implements Edges {
   }
 
   /**
-   * Returns whether a key belongs to a settled call. Such a key begins with the kind 5 in the
-   * counter's zigzag encoding.
+   * Returns whether a key belongs to a settled call. Such a key begins with the kind 5, which the
+   * counter encodes as zigzag.
    */
   private static boolean isSettled(byte[] idKey) {
     return idKey[0] == 5 << 1;
@@ -490,7 +490,7 @@ enum Mutant implements Edges {
     }
   }
 
-  /** Returns a result of a correction that leaves the tokens of the bucket unchanged. */
+  /** Returns the result of a correction, but with unchanged tokens of the bucket. */
   private static CorrectionRule.Result noted(
       CorrectionRule.Result result, BucketState state, BucketState kept) {
     return new CorrectionRule.Result(

@@ -9,10 +9,10 @@ import java.util.TreeMap;
 /**
  * The seeds that found a planted bug.
  *
- * @param firstSeed the first seed, counted from 1, that finds it; 0 if none did
- * @param found number of seeds that found it
+ * @param firstSeed the first seed that found the bug, counted from 1; 0 if no seed found it
+ * @param found number of seeds that found the bug
  * @param seeds number of seeds that were run
- * @param invariants the broken invariants, with the number of times
+ * @param invariants the invariants that the bug broke, with the number of seeds
  */
 record MutantHunt(long firstSeed, int found, int seeds, Map<String, Integer> invariants) {
   MutantHunt {

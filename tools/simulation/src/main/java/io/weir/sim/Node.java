@@ -124,7 +124,7 @@ final class Node {
     world.scheduler().after(chance.millis(200, 5_000), name + " starts", this::start);
   }
 
-  /** Copies the disk, as a snapshot would. */
+  /** Copies the disk, as a snapshot of a machine does. */
   void copyDisk() {
     copyOfDisk = disk == null ? null : disk.copy();
   }
@@ -142,7 +142,7 @@ final class Node {
     world.buckets().recordsLost(world.calls().journalLost(name, copy));
   }
 
-  /** Handles the end of a process that has stopped in order. The process starts again later. */
+  /** Handles the end of a process that has stopped normally. The process starts again later. */
   void stopped() {
     process = null;
     world.scheduler().after(chance.millis(200, 5_000), name + " starts", this::start);
@@ -162,38 +162,39 @@ final class Node {
   }
 
   /**
-   * Returns whether the machine has lost its disk and its clock is behind the last opening of the
-   * lost journal. The difference is up to 1,000 s if that epoch was random (decision 0008). The
-   * process does not start before, as operators must ensure (seeds 51015086 and 130001663).
+   * Returns whether the machine has lost its disk, and its clock is behind the newest journal epoch
+   * of the machine. The clock is up to 1,000 s behind if this epoch was random (decision 0008).
+   * Until the clock has passed the epoch, no process starts. In production, operators must ensure
+   * this (seeds 51015086 and 130001663).
    */
   boolean awaitsItsClock() {
     return awaitsItsClock;
   }
 
-  /** Sets the clock to just after the last opening of the lost journal, as an operator may do. */
+  /** Sets the clock to just after the newest journal epoch, as an operator may do. */
   void setClockAfterLastOpening() {
     clock.step((newestEpoch + 1 - clock.epochMillis()) * 1_000);
   }
 
   /**
-   * Sends a check. Returns null if the process died during the check, so that the caller gets no
+   * Sends a check. Returns null if the process died during the check. Then the caller gets no
    * response.
    */
   @Nullable CheckOutcome check(Call call) {
     return asked(running -> running.check(call));
   }
 
-  /** Sends a settlement. Returns null like {@link #check}. */
+  /** Sends a settlement. Returns null in the same case as {@link #check}. */
   @Nullable SettleOutcome settle(CallQuery query, long actualCost) {
     return asked(running -> running.settle(query, actualCost));
   }
 
-  /** Renews slots. Returns null like {@link #check}. */
+  /** Renews slots. Returns null in the same case as {@link #check}. */
   @Nullable SlotOutcome renewSlots(SlotToken token) {
     return asked(running -> running.renewSlots(token));
   }
 
-  /** Releases slots. Returns null like {@link #check}. */
+  /** Releases slots. Returns null in the same case as {@link #check}. */
   @Nullable SlotOutcome releaseSlots(SlotToken token) {
     return asked(running -> running.releaseSlots(token));
   }

@@ -25,8 +25,9 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * The world of a seed, with its faults. Each world has only a few kinds of faults, because too many
- * faults at once hide bugs (swarm testing: Groce, Zhang, Eide, Chen, Regehr, ISSTA 2012).
+ * The size, settings and faults of the world that a seed determines. Each world has only a few
+ * kinds of faults, because too many faults at once hide bugs (swarm testing: Groce, Zhang, Eide,
+ * Chen, Regehr, ISSTA 2012).
  *
  * @param nodes number of ingest nodes
  * @param partitions number of partitions of each topic
@@ -53,15 +54,15 @@ record Plan(
   static final long WINDOW_MILLIS = 5_000;
 
   /**
-   * The grace. It is longer than the difference of clocks and the flight time of a batch without
-   * faults.
+   * The grace. Without faults, the grace is longer than the difference of two clocks plus the time
+   * that a batch needs to arrive.
    */
   static final long GRACE_MILLIS = 2_000;
 
   private static final long LATENESS_MILLIS = 600_000;
 
   Plan {
-    // use a fixed order, which the sets of the JDK's factories do not have
+    // the order must be fixed; the sets of the JDK's factories have no fixed order
     faults = Collections.unmodifiableSet(new TreeSet<>(faults));
   }
 
@@ -91,8 +92,8 @@ record Plan(
   }
 
   /**
-   * Sets the maximum of endpoints. It is drawn last, so that it does not change the history of a
-   * seed.
+   * Sets the maximum number of endpoints. The random generator draws this number last, so that it
+   * does not change the other values of a seed.
    */
   private Plan ofMaxEndpoints(int maxEndpoints) {
     CountSettings settled =
@@ -162,7 +163,8 @@ record Plan(
   }
 
   /**
-   * Returns the same policies with other limits, which are larger or smaller, or faster or slower.
+   * Returns the same policies with other limits. The new limits are larger or smaller, or refill
+   * faster or slower.
    */
   static PolicySet changed(PolicySet policies, Chance chance) {
     List<Policy> changed = new ArrayList<>();

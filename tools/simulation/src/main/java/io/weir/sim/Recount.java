@@ -18,15 +18,19 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Counts a partition again in a slow, obvious way. It counts each line of a journal once, each id
- * of a caller once per verdict, and the first settlement of each call. The first endpoints of a
- * window have rows, and all others share one. Uses no batch numbers, watermarks or stores.
+ * Counts a partition again in a slow, obvious way. Counts each line of a journal once, each id of a
+ * caller once per verdict, and the first settlement of each call. The first endpoints of a window
+ * have rows of their own. All other endpoints share one row. Uses no batch numbers, watermarks or
+ * stores.
  */
 final class Recount {
   private final int maxEndpoints;
   private final TreeMap<String, Sum> rows = new TreeMap<>();
 
-  /** The endpoints with their own rows, by the name of the shared row. */
+  /**
+   * The endpoints that have rows of their own. The key is the name of the row that the other
+   * endpoints share.
+   */
   private final Map<String, Set<String>> ownEndpoints = new HashMap<>();
 
   private final Set<String> lines = new HashSet<>();
@@ -86,8 +90,8 @@ final class Recount {
   }
 
   /**
-   * Returns the row of a call. The first endpoints of a client and meter in a window have rows; all
-   * others share one.
+   * Returns the row of a call. The first endpoints of a client and meter in a window have rows of
+   * their own. All other endpoints share one row.
    */
   private UsageKey rowOf(CallEvent call, UsageWindow window) {
     UsageKey others = UsageKey.others(call.client(), call.meter());
@@ -106,7 +110,8 @@ final class Recount {
   }
 
   /**
-   * Returns the name of a call. Another endpoint, meter or cost under the same id is another call.
+   * Returns the name of a call. A call with the same id but another endpoint, meter or cost is
+   * another call, and has another name.
    */
   static String nameOf(CallEvent call) {
     return String.join(

@@ -5,8 +5,8 @@ import java.util.Comparator;
 import java.util.PriorityQueue;
 
 /**
- * Virtual time. Events run one after another on one thread, in the order of their times. At equal
- * times, they run in the order in which they were scheduled. While an event waits ({@link
+ * Virtual time. Events run one after another on one thread, in the order of their times. Events
+ * with equal times run in the order in which they were scheduled. While an event waits ({@link
  * #runUntil}), other events run.
  */
 final class Scheduler {
@@ -36,7 +36,7 @@ final class Scheduler {
     events.add(new Event(nowMicros + Math.max(0, delayMicros), planned++, name, work));
   }
 
-  /** Advances the time to {@code endMicros}, and runs all events up to and including this time. */
+  /** Advances the time to {@code endMicros}, and runs all events until this time, inclusive. */
   void runUntil(long endMicros) {
     for (Event next = events.peek();
         next != null && next.atMicros <= endMicros;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.sim;
 
-/** The wall clock of one machine, which may be wrong and may be set. */
+/** The wall clock of one machine. This clock may be wrong, and a test can set it. */
 final class SimClock {
   private final Scheduler scheduler;
   private long offsetMicros;
@@ -20,7 +20,7 @@ final class SimClock {
     return Math.floorDiv(epochMicros(), 1_000);
   }
 
-  /** Returns the elapsed time of this clock without its steps back. Never decreases. */
+  /** Returns the time that has elapsed on this clock, without its steps back. Never decreases. */
   long passedMicros() {
     return scheduler.nowMicros() + steppedForwardMicros;
   }

@@ -23,8 +23,8 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * {@code weir sim}, which runs histories of the simulated world and reports those that break an
- * invariant.
+ * The command {@code weir sim}. It runs histories of the simulated world, and reports each history
+ * that breaks an invariant.
  */
 @Command(
     name = "sim",
@@ -47,12 +47,12 @@ import picocli.CommandLine.Spec;
     })
 final class SimCommand implements Callable<Integer> {
   /**
-   * The property that the script sets if standard error is a terminal. Without it, the command
-   * shows no progress.
+   * The system property that the script sets if standard error is a terminal. Without this
+   * property, the command shows no progress.
    */
   private static final String IS_WATCHED = "weir.terminal";
 
-  /** Number of seeds between two checks of the results. */
+  /** Number of seeds that run before the command checks the results again. */
   private static final int CHUNK_SEEDS = 64;
 
   @Spec

@@ -15,7 +15,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** A journal on a disk that survives the process. A write may fail or kill its process. */
+/**
+ * A journal on a disk. The disk survives the death of the process. A write may fail, or kill the
+ * process.
+ */
 final class SimulatedJournal implements Journal {
   private final List<Lines> partitions = new ArrayList<>();
   private JournalIdentity identity;
@@ -70,7 +73,7 @@ final class SimulatedJournal implements Journal {
   }
 
   /**
-   * Returns a copy of the disk. The copy lacks lines whose writer received an error, because they
+   * Returns a copy of the disk. The copy lacks lines whose writer received an error. These lines
    * are not yet forced to the disk, and the writer may reuse their positions.
    */
   SimulatedJournal copy() {
@@ -97,7 +100,7 @@ final class SimulatedJournal implements Journal {
         && position.line() <= Math.max(last, lines.ackedLines);
   }
 
-  /** Sets the effect of the next writes. A kill happens once. */
+  /** Sets the effect of the next writes. Only the first of these writes kills the process. */
   void trouble(Trouble next) {
     trouble = next;
   }
@@ -201,7 +204,7 @@ final class SimulatedJournal implements Journal {
       bytes.writeBytes(chunk.lines());
     }
     if (bytes.size() != manifest.bytes()) {
-      throw new JournalException("the journal's lines are not those of " + manifest);
+      throw new JournalException("the lines of the journal do not match " + manifest);
     }
     return bytes.toByteArray();
   }

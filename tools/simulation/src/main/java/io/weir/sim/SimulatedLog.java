@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One partition of a topic. All its records are committed. */
+/** One partition of a topic. All records of the partition are committed. */
 final class SimulatedLog {
   private final SimClock brokerClock;
   private final List<Entry> entries = new ArrayList<>();
@@ -45,7 +45,7 @@ final class SimulatedLog {
     return entry;
   }
 
-  /** Registers a listener for every record that is appended later. */
+  /** Registers a listener for all records that are appended from now on. */
   void onAppend(Consumer<Entry> listener) {
     witness = listener;
   }

@@ -11,15 +11,18 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An idempotent producer of one process. Each batch travels to the broker, and its acknowledgement
- * travels back. Either may be lost. An abandoned batch may still arrive after its own repetition.
+ * An idempotent producer of one process. A batch takes time to reach the broker, and so does its
+ * acknowledgement to return. The batch or the acknowledgement may be lost. A batch that the
+ * producer has abandoned may arrive after the second copy of the batch.
  * The broker appends the batches of a partition in the order in which they were sent, and skips
  * refused batches.
  */
 final class SimulatedProducer implements BatchProducer {
   private static final long TYPICAL_MILLIS = 25;
 
-  /** Maximum time that a request may wait in a broker after its sender has abandoned it. */
+  /**
+   * Maximum time that a request can wait in a broker after the sender has abandoned the request.
+   */
   private static final long LATEST_MILLIS = 3_000;
 
   private final World world;
@@ -30,7 +33,10 @@ final class SimulatedProducer implements BatchProducer {
   /** Number of appended or refused batches, by partition. */
   private final Map<Integer, Long> passed = new HashMap<>();
 
-  /** Batches that arrived before their predecessor, by partition and number. */
+  /**
+   * Batches that arrived before their predecessor. The keys are the partition and the batch's
+   * number.
+   */
   private final Map<Integer, Map<Long, Runnable>> waiting = new HashMap<>();
 
   private boolean closed;
@@ -83,7 +89,7 @@ final class SimulatedProducer implements BatchProducer {
     return sent.merge(partition, 1L, Long::sum);
   }
 
-  /** A batch with its number in the partition. */
+  /** A batch and its number in the partition. */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Batch(int partition, long place, Map<String, byte[]> headers, byte[] lines) {}
 
@@ -108,7 +114,7 @@ final class SimulatedProducer implements BatchProducer {
   /**
    * Delivers a batch to the broker. Retries while the broker is unreachable.
    *
-   * @param then runs after the delivery; null if the sender does not wait, which also disables
+   * @param then runs after the delivery; null if the sender does not wait, and then there are no
    *     retries
    */
   private void take(long delayMicros, Batch batch, @Nullable Runnable then, Runnable taken) {

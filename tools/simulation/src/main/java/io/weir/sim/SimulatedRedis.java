@@ -25,7 +25,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The server of the decision cache, with its buckets, the keys of its generation, its clock and its
- * faults. The Java implementation of the scripts decides buckets; tests compare both. The code for
+ * faults. A Java implementation of Redis' scripts decides calls. Tests compare this implementation
+ * with the scripts. The code for
  * the server's generation follows {@code begin_restoration.lua}, {@code note_restored.lua} and
  * related scripts.
  */
@@ -48,7 +49,7 @@ final class SimulatedRedis {
 
   /** A connection that receives the server's published messages. */
   interface Subscriber {
-    /** Called when a correction has given a bucket tokens. */
+    /** Called when a correction has returned tokens to a bucket. */
     void raised(String bucket);
 
     /** Called when the server has closed all connections. */
@@ -78,7 +79,7 @@ final class SimulatedRedis {
     }
   }
 
-  /** An older state, as in a replica or a file. */
+  /** An older state of the server, such as the state of a replica or a file. */
   static final class Snapshot {
     private final Memory memory;
 
@@ -156,7 +157,7 @@ final class SimulatedRedis {
   }
 
   /**
-   * Returns the number of losses and clock steps, which may give tokens to buckets without a
+   * Returns the number of losses and clock steps. Both may add tokens to buckets without a
    * correction.
    */
   long disturbances() {
@@ -184,7 +185,7 @@ final class SimulatedRedis {
   /**
    * Continues from an older state.
    *
-   * @param seen whether the nodes can detect that it is another server
+   * @param seen whether the nodes can detect that another server has taken over
    */
   void comeBackAs(Snapshot older, boolean seen) {
     Memory before = memory;
@@ -211,7 +212,7 @@ final class SimulatedRedis {
     return tokens;
   }
 
-  /** Starts again empty, like a server without a file. */
+  /** Starts again with an empty data set, as a server without a file does. */
   void comeBackEmpty() {
     memory = new Memory();
     life = "life" + ++lives;
@@ -220,7 +221,7 @@ final class SimulatedRedis {
     witness.cacheLost(Map.of(), true);
   }
 
-  /** Returns the current state of a bucket; null if there is none. */
+  /** Returns the current state of a bucket; null if Redis has no such bucket. */
   @Nullable BucketState kept(String bucket) {
     return new KeptNow().state(bucket);
   }
@@ -229,7 +230,7 @@ final class SimulatedRedis {
     return kept == null || kept.expiresEpochMicros <= clock.epochMicros() ? null : kept.content;
   }
 
-  /** Returns the bucket that a decision would use now. */
+  /** Returns the bucket as a decision would see it now. */
   BucketView view(BucketRequest request) {
     return request.limit().view(request.bucket(), new KeptNow(), clock.epochMicros());
   }
@@ -310,7 +311,10 @@ final class SimulatedRedis {
     return new Kept<>(content, clock.epochMicros() + ttlMillis * 1_000);
   }
 
-  /** Returns the name of the restoration to announce; null if none is necessary. */
+  /**
+   * Returns the name of the restoration that the node must announce; null if no restoration is
+   * necessary.
+   */
   @Nullable String beginRestoration() {
     boolean goesOn =
         memory.restoring.startsWith(life + "-")

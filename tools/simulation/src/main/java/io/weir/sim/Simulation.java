@@ -27,9 +27,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One history of a world, which a seed determines. It has a phase with calls and faults, the end of
- * all faults, calm calls, a phase without calls, and the checks. The same seed produces the same
- * history, event by event.
+ * One history of the world that a seed determines. The phases are: calls and faults, the end of all
+ * faults, calls without faults, no calls, checks. The same seed produces the same history, event by
+ * event.
  */
 final class Simulation {
   private static final long SECOND_MICROS = 1_000_000;
@@ -38,8 +38,9 @@ final class Simulation {
   private static final long CALM_CALL_MICROS = 90_000;
 
   /**
-   * Maximum duration of the calm phase. A restoration is abandoned a minute after its last message.
-   * This message may wait another minute for the watermark of a lost journal (seed 110000185).
+   * Maximum duration of the phase with calls and without faults. A node abandons a restoration a
+   * minute after the last message of the restoration. This message may wait another minute for the
+   * watermark of a lost journal (seed 110000185).
    */
   private static final long MOST_CALM_MICROS = 150 * SECOND_MICROS;
 
@@ -65,7 +66,7 @@ final class Simulation {
    * @param traceHash hash of all events in order
    * @param calls number of answered calls and settlements
    * @param faults the faults that occurred, with their numbers
-   * @param broken description of the broken invariant; null if all hold
+   * @param broken description of the broken invariant; null if all invariants hold
    */
   public record Outcome(
       long seed,
@@ -89,8 +90,8 @@ final class Simulation {
   /**
    * Runs the history of a seed.
    *
-   * @param edges the unchanged code, or a mutant
-   * @param listener receives every step; null for none
+   * @param edges {@link Mutant#NONE} for the unchanged code, or another mutant
+   * @param listener receives every step; null for no listener
    */
   static Outcome run(long seed, Edges edges, @Nullable Consumer<String> listener) {
     return new Simulation(seed, edges, listener).run();
@@ -117,9 +118,9 @@ final class Simulation {
   }
 
   /**
-   * Steps the cache's clock far, and checks that each limit works normally again one fill time
-   * after the step. A bucket that was empty and has refused calls is full after a further fill
-   * time.
+   * Steps Redis' clock far, and checks that each limit works normally again one fill time after the
+   * step. An empty bucket needs a second fill time. Therefore the check waits for two fill times,
+   * and requires full buckets.
    */
   private void stepClock() {
     Map<String, BucketLimit> limits = world.buckets().refillingBuckets();
@@ -138,7 +139,7 @@ final class Simulation {
                 take(bucket, limit, limit.capacityTokens()) instanceof Decision.Allowed,
                 Invariant.LIVENESS,
                 bucket
-                    + " is not full twice the time to fill after the clock has stepped: "
+                    + " is not full two fill times after the clock has stepped: "
                     + world.redis().kept(bucket)));
   }
 
@@ -244,10 +245,12 @@ final class Simulation {
 
   /**
    * Reads every correction again, each partition in order. No correction may change an existing
-   * bucket. There are two exceptions until the last correction is read. A bucket that expired
-   * because it was full may have the state of an older correction. A quota in an epoch without
-   * corrections takes those of older epochs one after another (seed 80017914). Only debt beyond a
-   * policy's cap is charged again (seed 7762).
+   * bucket. There are two exceptions until the last correction is read. First, a bucket that
+   * expired because it was full may get the state of an older correction. Second, a quota in an
+   * epoch without corrections takes the corrections of older epochs one after another (seed
+   * 80017914). After the last correction, the check ignores expired buckets that the records show
+   * as not full: a debt cap has limited their debt, and the corrections charge the whole debt again
+   * (seed 7762).
    */
   private void checkReplay() {
     for (int partition = 0; partition < world.kafka().partitions(); partition++) {
@@ -281,7 +284,8 @@ final class Simulation {
   }
 
   /**
-   * Returns whether a quota takes a correction of an earlier epoch, because its own epoch has none.
+   * Returns whether a quota takes a correction of an earlier epoch, because its own epoch has no
+   * correction.
    */
   private static boolean isOfOlderLife(Correction correction, BucketState kept) {
     return !correction.limit().refills()
@@ -289,15 +293,18 @@ final class Simulation {
         && correction.epoch() < kept.epoch();
   }
 
-  /** Returns whether a bucket that expired as full is not yet full by the records. */
+  /**
+   * Returns whether, according to the records, a bucket is not yet full. If the bucket has
+   * nevertheless expired in the cache, a debt cap has limited its debt.
+   */
   private boolean isForgiven(Correction correction) {
     return correction.limit().refills()
         && correction.fullAtEpochMicros() > world.redis().clock().epochMicros();
   }
 
   /**
-   * Returns whether the cache may have lost a correction without detection, and no further call of
-   * the bucket would show it.
+   * Returns whether the cache may have lost a correction in a failover that no node detected, and
+   * no later call of the bucket can reveal the loss.
    */
   private boolean isLossUnseen(Correction correction) {
     return world.buckets().hasGoneBack()
@@ -311,8 +318,8 @@ final class Simulation {
   }
 
   /**
-   * Checks that a repeated correction does not change the level. A cache with an older state may
-   * lack the version of the correction, but not its effect.
+   * Checks that a repeated correction does not change the level. A cache that returned to an older
+   * state may lack the version of a correction, but must have its effect.
    */
   private void checkSameLevel(
       Correction correction, @Nullable BucketState kept, @Nullable BucketState after) {
@@ -325,7 +332,7 @@ final class Simulation {
         arithmetic.levelUnits(arithmetic.refill(after, now))
             == arithmetic.levelUnits(arithmetic.refill(kept, now)),
         Invariant.CORRECTIONS,
-        correction + " changes " + kept + " when it comes again");
+        correction + " changes " + kept + " when applied again");
   }
 
   private static boolean isCorrection(SimulatedLog.Entry entry) {
@@ -375,19 +382,19 @@ final class Simulation {
       require(
           counters.received() == sent,
           Invariant.EQUATION,
-          "partition " + partition + " was sent " + sent + " lines, and says " + counters);
+          "partition " + partition + " was sent " + sent + " lines, but reports " + counters);
     }
     world.calls().check(all);
     require(
         quarantined == world.faults().badRecords() && quarantinedLines == world.faults().badLines(),
         Invariant.EQUATION,
         quarantined
-            + " records are in the quarantine, "
+            + " records are in the quarantine, but "
             + world.faults().badRecords()
             + " are bad");
   }
 
-  /** Checks that each settlement has one verdict, which agrees with the ledger. */
+  /** Checks that each settlement has one verdict, and that the verdict agrees with the ledger. */
   private void checkVerdicts(Recount recount, int partition) {
     List<SettlementVerdict> published = new ArrayList<>();
     for (SimulatedLog.Entry entry : world.kafka().settlements(partition).all()) {
@@ -400,7 +407,7 @@ final class Simulation {
     require(
         published.equals(recount.verdicts()),
         Invariant.BILLED,
-        "of settlements is published " + published + ", must be " + recount.verdicts());
+        "the settlement verdicts are " + published + ", but must be " + recount.verdicts());
   }
 
   private PartitionProgress.Counters counters(int partition) {

@@ -10,8 +10,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The callers with slots. Each renews its slots for a while, at any node, and then releases them or
- * crashes.
+ * The callers that hold slots. Each caller renews its slots for a while, at any node, and then
+ * releases the slots or crashes.
  */
 final class SlotHolders {
   private static final long MICROS_PER_MILLI = 1_000;
@@ -27,7 +27,7 @@ final class SlotHolders {
   /**
    * Records the response to a caller.
    *
-   * @param disturbances number of disturbances of the cache before the call
+   * @param disturbances {@link SimulatedRedis#disturbances} before the call
    */
   void told(CheckOutcome.Decided decided, long disturbances) {
     HeldSlots slots = decided.slots();
@@ -39,7 +39,8 @@ final class SlotHolders {
   }
 
   private void holds(SlotToken token, long leaseMicros, DecidedBy decidedBy, long disturbances) {
-    // the cache lost these slots before the caller received the response
+    // after a disturbance, the cache may have lost these slots before the caller received the
+    // response
     if (decidedBy == DecidedBy.CACHE && disturbances == world.redis().disturbances()) {
       world.buckets().slots().holds(token);
     }

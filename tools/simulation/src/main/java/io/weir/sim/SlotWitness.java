@@ -10,17 +10,18 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Checks the holders of slots, as the callers know them. At any time of the cache's clock, the
- * number of callers with a running lease is at most the number of slots. A released slot is free.
+ * Checks slots from the view of the callers. At any time of Redis' clock, the number of callers
+ * with an unexpired lease is at most the number of slots. A released slot is free.
  */
 final class SlotWitness {
   private final World world;
 
-  /** The newest slots of each holder that the holder still uses. */
+  /** The newest slots of each caller that still uses its slots. */
   private final Map<String, SlotToken> held = new HashMap<>();
 
   /**
-   * The end of each of these leases, which is earlier than in the token if the clock stepped back.
+   * The end of each of these leases. If the clock stepped back, this end is earlier than the end in
+   * the token.
    */
   private final Map<String, Long> ends = new HashMap<>();
 
@@ -67,29 +68,29 @@ final class SlotWitness {
   }
 
   /**
-   * Records that a caller received the confirmation of a release, and that the cache received the
-   * request.
+   * Checks that the cache has freed the slots after a caller received the confirmation of a
+   * release.
    */
   void released(SlotToken token) {
     for (SlotKey key : token.keys()) {
       if (world.redis().isHeld(key.text(), token.claim().holder())) {
         throw new InvariantBroken(
             Invariant.LIVENESS,
-            token.claim().holder() + " has released its slot of " + key.text() + ", and holds it");
+            token.claim().holder() + " has released its slot of " + key.text() + ", but holds it");
       }
     }
   }
 
   /**
-   * Term: a lease runs for the same duration after the clock was set back. An expired lease stays
-   * expired.
+   * Adapts the check to a clock that was set back: each lease keeps its remaining time, and an
+   * expired lease stays expired.
    */
   void clockSetBack(long beforeEpochMicros, long byMicros) {
     held.keySet().removeIf(holder -> ends.getOrDefault(holder, 0L) <= beforeEpochMicros);
     ends.replaceAll((holder, end) -> end - byMicros);
   }
 
-  /** Term: lost slots are free. */
+  /** Permitted excess: lost slots are free. */
   void cacheLost() {
     held.clear();
   }

@@ -8,7 +8,7 @@ import io.weir.ingest.record.journal.Journal;
 import io.weir.ingest.record.journal.JournalException;
 import java.util.List;
 
-/** Journals with a planted bug, with a correct disk. */
+/** Journals that have a planted bug, although their disk works correctly. */
 final class SpoiledJournal {
   private SpoiledJournal() {}
 
@@ -17,7 +17,9 @@ final class SpoiledJournal {
     return new OneEpoch(disk);
   }
 
-  /** Returns a journal that writes lines only when the next lines arrive or batches are sealed. */
+  /**
+   * Returns a journal that writes lines only when the next lines arrive, or when a batch is sealed.
+   */
   static Journal withoutTail(Journal disk) {
     return new WithoutTail(disk);
   }

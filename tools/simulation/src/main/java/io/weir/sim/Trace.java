@@ -6,7 +6,10 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** All events of a world in order, as a hash, and as text if there is a listener. */
+/**
+ * The trace of all events of a world, in order. It is a hash, and also a text if there is a
+ * listener.
+ */
 final class Trace {
   private static final long FNV_OFFSET = 0xcbf29ce484222325L;
   private static final long FNV_PRIME = 0x100000001b3L;
@@ -18,7 +21,7 @@ final class Trace {
   /**
    * Creates an empty trace.
    *
-   * @param listener receives every line; null for none
+   * @param listener receives every line; null for no listener
    */
   Trace(@Nullable Consumer<String> listener) {
     this.listener = listener;
@@ -36,7 +39,7 @@ final class Trace {
     }
   }
 
-  /** Adds an effect of an event. The parts are texts and numbers. */
+  /** Adds an effect of the current event, as a list of texts and numbers. */
   void note(Object... parts) {
     for (Object part : parts) {
       mix(part.hashCode());

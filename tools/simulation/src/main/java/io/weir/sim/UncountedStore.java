@@ -6,8 +6,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store that returns no rows for a query of one client and meter. Ranges of such queries end in
- * names, and ranges of windows end in a time of eight bytes.
+ * A store that returns no rows when the counter queries the rows of one client and meter. The
+ * length of the range's end identifies such a query: it ends in names, whereas the end of a range
+ * of windows is a time of eight bytes.
  */
 record UncountedStore(ByteStore real) implements ByteStore {
   @Override

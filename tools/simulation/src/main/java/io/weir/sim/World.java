@@ -29,8 +29,8 @@ import org.jspecify.annotations.Nullable;
 /** The world of one simulation: machines, servers, callers, faults and witnesses. */
 final class World {
   /**
-   * Maximum difference between a node's clock and true time. A server's clock differs by less than
-   * half of it.
+   * Maximum difference between a node's clock and true time. For the clocks of Redis and the
+   * broker, the maximum is half of this value.
    */
   private static final long SKEW_MILLIS = 800;
 
@@ -103,7 +103,10 @@ final class World {
     this.slotHolders = new SlotHolders(this, cacheOnlyChance);
   }
 
-  /** Draws the limits that only the cache stores, a sliding log and slots, or none. */
+  /**
+   * Draws the limits that only the cache stores: a sliding log and slots. In some worlds, returns
+   * no such limits.
+   */
   private static List<Policy> cacheOnly(Chance chance) {
     if (!chance.percent(40)) {
       return List.of();
@@ -126,7 +129,7 @@ final class World {
             chance.pick(List.of(CacheFailureMode.values()))));
   }
 
-  /** Draws a limit with a bucket that clients share, or none. */
+  /** Draws a limit with a bucket that all clients share. In some worlds, returns null. */
   private static @Nullable Policy shared(Chance chance) {
     return chance.percent(33)
         ? new Policy(
@@ -168,7 +171,7 @@ final class World {
     policies = changed;
   }
 
-  /** Returns whether the nodes may ever have had different limits. */
+  /** Returns whether nodes can have had different limits at the same time. */
   boolean haveLimitsChanged() {
     return !policies.equals(plan.policies());
   }
@@ -200,12 +203,12 @@ final class World {
     return leaseChance;
   }
 
-  /** Returns the maximum time for which nodes repeat a denial; zero if they do not. */
+  /** Returns the maximum time for which nodes repeat a denial; zero if nodes repeat no denials. */
   Duration denyCacheAge() {
     return denyCacheAge;
   }
 
-  /** Returns the duration of leases; 0 if nodes take none. */
+  /** Returns the duration of leases of tokens; 0 if nodes take no leases. */
   long leaseMicros() {
     return leaseTerms == null ? 0 : leaseTerms.micros();
   }
@@ -230,8 +233,8 @@ final class World {
   }
 
   /**
-   * Returns policies together with the limits that never change: the shared limit, and the limits
-   * that only the cache stores, if this world has them.
+   * Returns the given policies and the limits that never change: the shared limit, and the limits
+   * that only the cache stores, if this world has such limits.
    */
   PolicySet withLasting(PolicySet without) {
     List<Policy> policies = new ArrayList<>(without.policies());
@@ -242,7 +245,7 @@ final class World {
     return new PolicySet(without.version(), policies, without.clients());
   }
 
-  /** Returns the policies with leases, if nodes of this world take leases. */
+  /** Returns the given policies, with leases of tokens if nodes of this world take leases. */
   PolicySet withLeases(PolicySet without) {
     LeaseTerms terms = leaseTerms;
     if (terms == null) {
@@ -320,7 +323,7 @@ final class World {
     return faults.wasAnyClockSet();
   }
 
-  /** Returns a new id for a call without an id. */
+  /** Returns a new id, for a call whose caller gave no id. */
   String nextId() {
     return "id" + ids++;
   }
@@ -334,7 +337,7 @@ final class World {
     return counts;
   }
 
-  /** Returns the number of nested waiting calls. */
+  /** Returns the number of calls that currently wait, each inside another. */
   int depth() {
     return depth;
   }
@@ -347,8 +350,8 @@ final class World {
   }
 
   /**
-   * Returns the tokens of answered calls that the aggregator did not know at a time of the broker's
-   * clock, and for which it does not wait.
+   * Returns the tokens that a bucket's answered calls took, for calls that the aggregator did not
+   * know at a time of the broker's clock, and no longer waits for.
    */
   long tokensOfSilentNodes(String bucket, long asOfMillis) {
     long sinceMicros = scheduler.nowMicros() - holdMicros();
@@ -356,14 +359,14 @@ final class World {
   }
 
   /**
-   * Returns the tokens of a bucket's answered calls that were recorded after the aggregator had
-   * stopped waiting for them.
+   * Returns the tokens that answered calls took from a bucket and that arrived in the log after the
+   * aggregator had stopped waiting for these calls.
    */
   long tokensGivenUp(String bucket) {
     return calls.tokensGivenUp(bucket);
   }
 
-  /** As {@link CallBook#tokensBeforeFirstStamp}. */
+  /** Returns the result of {@link CallBook#tokensBeforeFirstStamp}. */
   long tokensBeforeFirstStamp(String bucket, long asOfMillis) {
     return calls.tokensBeforeFirstStamp(bucket, asOfMillis);
   }
@@ -373,8 +376,8 @@ final class World {
   }
 
   /**
-   * Returns an announcer of losses for a node. It announces a loss in each partition, or in some if
-   * Kafka becomes unavailable.
+   * Returns an announcer of losses for a node. The announcer writes a loss to each partition, or
+   * only to some if Kafka becomes unavailable.
    */
   LossAnnouncer announcer(Node node) {
     return loss -> announce(node, loss);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The deterministic simulation: Weir's pure parts under virtual time, a seeded scheduler and every
- * fault that we could think of. May depend on all modules; reads no clock, and starts no threads
- * except to run several seeds at once.
+ * The deterministic simulation: Weir's own code with virtual time, a seeded scheduler and many
+ * kinds of faults. This package may depend on all modules. It reads no clock, and starts threads
+ * only to run several seeds at once.
  */
 @NullMarked
 package io.weir.sim;
