@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the responses of nodes. Only this class maps status codes to results. It ignores unknown
- * members, so a node may be newer than the client. Thread-safe.
+ * members; a node can therefore be newer than the client. Thread-safe.
  */
 final class AnswerReader {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -85,7 +85,7 @@ final class AnswerReader {
       String id) {
     if (isVerdict(status, body)) {
       if (!id.equals(text(body, "id"))) {
-        String detail = status + " with the verdict on another call";
+        String detail = status + ", but the verdict is on another call";
         return new TryOutcome.Failed<>(status == 429 ? Cause.OVERLOADED : Cause.FAULT, detail);
       }
       Verdict verdict = verdict(body, fields, usagePosition);
@@ -203,11 +203,11 @@ final class AnswerReader {
         : refused(answer.statusCode(), body);
   }
 
-  /** Maps a response whose meaning does not depend on the route. */
+  /** Maps a response that has the same meaning on every route. */
   private static <T> TryOutcome<T> refused(int status, JsonNode body) {
     String detail = status + " " + reason(body) + ": " + detail(body);
     if (status == 429) {
-      // not a verdict of Weir: a proxy in front of the node limits requests
+      // not a verdict of Weir: a proxy in front of the node has limited the request
       return new TryOutcome.Failed<>(Cause.OVERLOADED, detail);
     }
     if (status == 408 || status < 400 || status >= 500) {
@@ -224,8 +224,8 @@ final class AnswerReader {
   }
 
   /**
-   * Returns the body as JSON; a missing node if the body is not JSON, for example if a proxy sent
-   * it.
+   * Returns the body as JSON. Returns a {@link MissingNode} if the body is not JSON, for example
+   * the body of a proxy's response.
    */
   private static JsonNode json(Answer answer) {
     try {
@@ -269,7 +269,8 @@ final class AnswerReader {
   }
 
   /**
-   * Returns the header field {@code Retry-After} for an element of a batch, in seconds, rounded up.
+   * Returns the header field {@code Retry-After} for an element of a batch. The value is in
+   * seconds, rounded up.
    */
   private static Map<String, String> fields(JsonNode element) {
     long waitMillis = element.path("retry_after_ms").asLong();

@@ -12,8 +12,8 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 
 /**
- * The tries of one request, one after another. They end when a try has a response, or at the
- * deadline. Each try sends the same request. Thread-safe.
+ * The tries of one request, one after another. Each try sends the same request. The tries end when
+ * a node responds, at the deadline, or after the maximum number of tries. Thread-safe.
  */
 final class Attempts<T> {
   private static final long FIRST_PAUSE_NANOS = 20_000_000;
@@ -30,7 +30,7 @@ final class Attempts<T> {
   /**
    * The limits of the tries.
    *
-   * @param deadline maximum time until the request has a result, from a node or from the fallback
+   * @param deadline maximum time until a node or the fallback returns the result of the request
    * @param tryTimeout maximum time that one try waits for its response
    * @param maxTries maximum number of tries, at least 1
    */
@@ -40,7 +40,7 @@ final class Attempts<T> {
    * Creates the tries without starting them.
    *
    * @param request function that sends the request once, with the given timeout
-   * @param fallback function that returns the result if no try has a response
+   * @param fallback function that returns the result if every try fails
    */
   Attempts(
       Nodes nodes,
@@ -89,7 +89,10 @@ final class Attempts<T> {
                 });
   }
 
-  /** Sends the request once. An exception ends the tries, as a failed future does. */
+  /**
+   * Sends the request once. If this fails with an exception, returns a failed future, which ends
+   * the tries.
+   */
   private CompletableFuture<TryOutcome<T>> sent(Duration timeout) {
     try {
       return request.apply(timeout);
@@ -121,7 +124,9 @@ final class Attempts<T> {
     }
   }
 
-  /** Returns a random pause before the next try. Its upper bound doubles with each try. */
+  /**
+   * Returns a random pause before the next try. The upper bound of the pause doubles with each try.
+   */
   private static long pauseNanos(int number) {
     long most = FIRST_PAUSE_NANOS << Math.min(number, 6);
     return ThreadLocalRandom.current().nextLong(most / 2, most);

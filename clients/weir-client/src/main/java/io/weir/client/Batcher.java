@@ -15,10 +15,10 @@ import org.jspecify.annotations.Nullable;
  * Combines checks that arrive within a short time into one request. Thread-safe.
  *
  * <p>A batch is sent when it is full, or when its first check has waited for the linger time. Each
- * check gets its own outcome. If the request fails, all its checks get the failure.
+ * check receives its own outcome. If the request fails, all its checks fail for the same reason.
  */
 final class Batcher {
-  /** Maximum size of a batch in bytes. It is below the 1 MiB that a node accepts. */
+  /** Maximum size of a batch in bytes. A node accepts a little more: 1 MiB. */
   private static final int MAX_BYTES = 1_000_000;
 
   private final Transport transport;
@@ -92,7 +92,7 @@ final class Batcher {
     send(taken);
   }
 
-  /** Sends a batch unless it was already sent because it was full. */
+  /** Sends a batch. Does nothing if the batch was full and was sent before. */
   private void flush(List<Waiting> begun) {
     synchronized (this) {
       if (waiting != begun) {
@@ -117,7 +117,7 @@ final class Batcher {
     }
     Duration timeout = latest(batch);
     if (batch.size() == 1) {
-      // the response to a single check has header fields that the response to a batch lacks
+      // sent as a single check, because the response to a batch lacks some header fields
       Waiting only = batch.get(0);
       var unused =
           transport

@@ -13,16 +13,16 @@ import org.jspecify.annotations.Nullable;
  * Immutable.
  *
  * @param client the client's name; null if {@code apiKey} identifies the client
- * @param apiKey an API key of the client; null if {@code client} is set. A call must have exactly
- *     one of them
- * @param endpoint the called endpoint as a template, such as {@code GET /v1/items/{id}}; null if
- *     the call has no endpoint
+ * @param apiKey an API key of the client; null if {@code client} is set. A call must have either a
+ *     client or an API key
+ * @param endpoint the template of the called endpoint, such as {@code GET /v1/items/{id}}; null for
+ *     a call without an endpoint
  * @param meter the meter that counts the call; null means {@code calls}
- * @param cost number of tokens that the call takes, and of units that it is billed, 1 to 2^53 − 1
- * @param id the idempotency key. If it is null, {@link WeirClient} creates a UUIDv7 and uses it for
- *     all retries
- * @param ip the caller's IPv4 or IPv6 address; null if it is unknown
- * @param attributes attributes that policies may match; a value must be a {@link String}, {@link
+ * @param cost number of tokens that the call takes, and of units that Weir bills, 1 to 2^53 − 1
+ * @param id the idempotency key. If the id is null, {@link WeirClient} creates a UUIDv7, and uses
+ *     the same id for all retries
+ * @param ip the caller's IPv4 or IPv6 address; null if the address is unknown
+ * @param attributes attributes that policies can match; a value must be a {@link String}, {@link
  *     Number} or {@link Boolean}
  */
 public record Call(
@@ -59,7 +59,7 @@ public record Call(
     attributes = Map.copyOf(attributes);
   }
 
-  /** Rejects an unpaired surrogate, because the encoding to UTF-8 would replace it. */
+  /** Rejects a text with an unpaired surrogate, because UTF-8 cannot encode such a text. */
   private static void requireText(String member, @Nullable String value) {
     if (value != null && !StandardCharsets.UTF_8.newEncoder().canEncode(value)) {
       throw new IllegalArgumentException(member + " must not contain an unpaired surrogate");
@@ -106,14 +106,14 @@ public record Call(
     return new Call(client, apiKey, endpoint, meter, cost, id, other, attributes);
   }
 
-  /** Returns this call with an attribute added or replaced. */
+  /** Returns this call with the given value of an attribute. */
   public Call withAttribute(String name, Object value) {
     Map<String, Object> more = new LinkedHashMap<>(attributes);
     more.put(name, value);
     return new Call(client, apiKey, endpoint, meter, cost, id, ip, more);
   }
 
-  /** Returns the members of the call, without the API key because it is a secret. */
+  /** Returns the members of the call. Omits the API key, which is a secret. */
   @Override
   public String toString() {
     return "Call[client="

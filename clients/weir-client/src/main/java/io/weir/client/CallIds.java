@@ -7,7 +7,8 @@ import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * Creates ids of calls: UUIDs of version 7 (RFC 9562 §5.7) with 48 bits of epoch milliseconds and
- * 74 random bits. Weir uses the time in the id to find the call when it is settled. Thread-safe.
+ * 74 random bits. When a call is settled, Weir uses the time in the id to find the call.
+ * Thread-safe.
  */
 final class CallIds {
   private final Clock clock;

@@ -4,8 +4,8 @@ package io.weir.client;
 import java.util.List;
 
 /**
- * The result of a check: whether the call may pass, and whether a node or the client decided it.
- * Immutable.
+ * The result of a check: whether the call may pass, and whether a node or the client decided the
+ * call. Immutable.
  */
 public sealed interface Decision {
   /**
@@ -39,9 +39,9 @@ public sealed interface Decision {
    * @param verdict the node's verdict
    * @param status the HTTP status of the verdict: 429, or 503 with the reason {@code
    *     policy-fails-closed}
-   * @param reason the reason as in the check API, such as {@code not-enough-tokens}
+   * @param reason the reason in the node's response, such as {@code not-enough-tokens}
    * @param detail a sentence that explains the reason
-   * @param violatedPolicies names of the enforced policies whose bucket did not have enough tokens
+   * @param violatedPolicies names of the enforced policies that denied the call
    */
   record Denied(
       Verdict verdict, int status, String reason, String detail, List<String> violatedPolicies)
@@ -76,12 +76,12 @@ public sealed interface Decision {
   }
 
   /**
-   * No node decided the call before the deadline, so {@link WeirClient} decided it. If a response
-   * was lost, a node may have charged and recorded the call.
+   * No node decided the call before the deadline, and {@link WeirClient} decided it instead. If a
+   * response was lost, a node may have charged and recorded the call.
    *
    * @param id the call's id
-   * @param isAllowed the decision: true with {@link FailureMode#OPEN}, unless the cause refuses the
-   *     call in every mode
+   * @param isAllowed the decision: true with {@link FailureMode#OPEN}, except if the cause refuses
+   *     the call in every failure mode
    * @param cause the reason why no node decided the call
    * @param detail a sentence that describes the last failure
    */
@@ -97,12 +97,12 @@ public sealed interface Decision {
     FAULT(false),
     /**
      * A node was overloaded, or this client has the maximum number of concurrent requests. The call
-     * is refused in every mode, so that overload does not disable limits.
+     * is refused in every failure mode: overload must not disable limits.
      */
     OVERLOADED(true),
     /**
-     * A node decided the call but could not record it. The call is refused in every mode, because
-     * it would not be billed.
+     * A node decided the call but could not record it. The call is refused in every failure mode,
+     * because Weir would not bill it.
      */
     NOT_RECORDED(true);
 

@@ -2,11 +2,11 @@
 package io.weir.client;
 
 /**
- * The decision of {@link WeirClient} if no node decides a call before the deadline. It does not
- * apply to the causes that refuse a call in every mode; see {@link Decision.Cause}.
+ * The decision of {@link WeirClient} if no node decides a call before the deadline. Some causes
+ * refuse a call in every failure mode; see {@link Decision.Cause}.
  */
 public enum FailureMode {
-  /** The call may pass. Weir does not limit it, and usually does not record it. */
+  /** The call may pass. Weir does not limit the call, and usually does not record it. */
   OPEN,
   /** The call is refused. */
   CLOSED

@@ -9,13 +9,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
 /**
- * The nodes to which requests are sent in turn. A failed node is skipped for 1 s if another node is
+ * The nodes, which receive requests in turn. A failed node is skipped for 1 s if another node is
  * available. Thread-safe.
  */
 final class Nodes {
   /**
-   * Time for which a failed node is skipped: 1 s. Calls do not wait for the node, and it soon gets
-   * a new try.
+   * Time for which a failed node is skipped: 1 s. After this short time the node receives requests
+   * again.
    */
   static final long REST_NANOS = 1_000_000_000;
 
@@ -53,8 +53,8 @@ final class Nodes {
   }
 
   /**
-   * Returns the next node in turn that is not skipped. If all nodes are skipped, returns the node
-   * that becomes available first.
+   * Returns the next node in turn, without the nodes that are skipped. If all nodes are skipped,
+   * returns the node that becomes available first.
    */
   Node next() {
     long now = nanos.getAsLong();

@@ -10,7 +10,7 @@ import java.time.Duration;
  * @param mode {@code enforce}, or {@code shadow} for a policy that never denies a call
  * @param limit the bucket's capacity in tokens, or the number of slots
  * @param remaining number of whole tokens that remain after this call; 0 if the bucket is in debt
- * @param reset time until the bucket is full; for a quota, the time until its period ends
+ * @param reset time until the bucket is full; for a quota, the time until the end of the period
  * @param isAllowed whether the bucket had enough tokens
  */
 public record PolicyState(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.client;
 
-/** The result of renewing a slot. Immutable. */
+/** The result of a request to renew a slot. Immutable. */
 public sealed interface SlotRenewal {
   /**
    * The slot is renewed for another lease.
@@ -11,7 +11,7 @@ public sealed interface SlotRenewal {
   record Renewed(HeldSlot slot) implements SlotRenewal {}
 
   /**
-   * The slot is no longer held.
+   * The call no longer holds the slot.
    *
    * @param detail a sentence that explains the reason
    */

@@ -72,8 +72,8 @@ final class Transport {
    * @param headers additional header fields
    * @param timeout maximum time to wait for the whole response, greater than zero
    * @param reader function that reads the response
-   * @return the outcome. The future completes exceptionally only if the token supplier fails, the
-   *     request cannot be sent, or the reader throws an exception
+   * @return the outcome. The future completes exceptionally in three cases only: the token supplier
+   *     fails, the request cannot be sent, or the reader throws an exception
    */
   <T> CompletableFuture<TryOutcome<T>> post(
       String route,
@@ -88,7 +88,7 @@ final class Transport {
       HttpRequest request = request(node.at(route), headers, body);
       sent = http.sendAsync(request, info -> reading(info, reader, node, outcome));
     } catch (Throwable notSent) {
-      // also an Error of the token supplier, so that waiting callers get it
+      // also an Error of the token supplier: waiting callers must receive it
       return CompletableFuture.failedFuture(notSent);
     }
     // if a response was read, the outcome is already complete
@@ -103,9 +103,9 @@ final class Transport {
   }
 
   /**
-   * Returns a subscriber that reads a response on the thread that receives it. A dependent stage of
-   * the request's future would run in the common pool of the JVM, where other tasks of the program
-   * may delay it.
+   * Returns a subscriber that reads a response on the thread that receives the response. A
+   * dependent stage of the request's future would run in the common pool of the JVM. Other tasks of
+   * the program could delay such a stage.
    */
   private <T> BodySubscriber<Void> reading(
       ResponseInfo info,
@@ -147,7 +147,8 @@ final class Transport {
     if (result.isDone()) {
       return;
     }
-    // before the outcome completes, because its dependent stages may select the next node
+    // before the outcome completes, because dependent stages of the outcome may select the next
+    // node
     if (outcome instanceof TryOutcome.Failed) {
       nodes.rest(node);
     } else {

@@ -6,11 +6,11 @@ sealed interface TryOutcome<T> {
   /** A node has responded. */
   record Answered<T>(T value) implements TryOutcome<T> {}
 
-  /** A node has refused the request. It would also refuse another try. */
+  /** A node has refused the request. Nodes would also refuse another try. */
   record Wrong<T>(WeirRequestException exception) implements TryOutcome<T> {}
 
   /**
-   * The try has no response. Another try may succeed.
+   * The try has failed. Another try may succeed.
    *
    * @param cause the cause
    * @param detail a sentence that describes the failure

@@ -10,22 +10,23 @@ import org.jspecify.annotations.Nullable;
  * A node's verdict on a call. Immutable.
  *
  * @param id the call's id
- * @param client the client's name, also if the call was sent with an API key
+ * @param client the client's name, even if the request contained an API key instead of the name
  * @param decidedBy the component that decided the call: {@code cache}, {@code deny-cache}, {@code
  *     lease}, {@code local}, {@code fail-open}, {@code fail-closed} or {@code none}
  * @param durability durability of the call's record: {@code journaled}, {@code acked} or {@code
- *     dropped}; null if the node does not report it
- * @param policiesVersion version of the published policies that decided the call
+ *     dropped}; null if the node does not report the durability
+ * @param policiesVersion version of the published policies with which the node decided the call
  * @param retryAfter time until every enforced bucket has enough tokens; zero if the call is
  *     allowed, or if a retry cannot succeed
- * @param delay time by which a queue requires the caller to delay the call; zero without a queue
+ * @param delay time for which the caller must delay the call because of a queue; zero without a
+ *     queue
  * @param slot slot that the call holds while it is in progress; null without a slot
  * @param limits the state of each matching policy's bucket, in the order of the policies
  * @param usagePosition position of the call's record, for reports and settlements; null if the call
  *     was not recorded
- * @param fields header fields of the node that describe limits for the caller ({@code RateLimit},
- *     {@code RateLimit-Policy}, {@code Retry-After}, {@code X-RateLimit-*}); for a call in a batch
- *     only {@code Retry-After}
+ * @param fields header fields of the response that describe limits for the caller ({@code
+ *     RateLimit}, {@code RateLimit-Policy}, {@code Retry-After}, {@code X-RateLimit-*}); for a call
+ *     in a batch only {@code Retry-After}
  */
 public record Verdict(
     String id,

@@ -24,23 +24,23 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client of Weir's check API. It checks whether calls may pass. A program needs only one
+ * A client of Weir's check API. The client checks whether calls may pass. A program needs only one
  * instance. Thread-safe.
  *
  * <p>Each check has a decision before its deadline. Either a node decides, or the client decides by
  * its {@link FailureMode} ({@link Decision.Undecided}). If a try fails, the client sends the
- * request to the next node with the same id, so that the call is counted once. The call's buckets
- * may be charged once for each try that a node decided. If a node refuses a request as wrong, the
+ * request to the next node. All tries have the same id, and Weir counts the call once. But each try
+ * that a node decides may charge the call's buckets. If a node refuses a request as wrong, the
  * client throws a {@link WeirRequestException}.
  *
- * <p>Threads that serve all calls complete the futures. Dependent stages therefore must not block.
+ * <p>The futures complete on threads that serve all calls. Dependent stages must therefore not
+ * block.
  */
 public final class WeirClient implements AutoCloseable {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
 
   /**
-   * Default timeout of a try: 300 ms. It is longer than the 250 ms after which a node decides
-   * without Redis.
+   * Default timeout of a try: 300 ms. Without a reply of Redis, a node decides after 250 ms.
    */
   private static final Duration TRY_TIMEOUT = Duration.ofMillis(300);
 
@@ -51,7 +51,10 @@ public final class WeirClient implements AutoCloseable {
   private final @Nullable Batcher batcher;
   private final CallIds ids = new CallIds(Clock.systemUTC());
 
-  /** Number of requests in progress. It is decremented before the future of a request completes. */
+  /**
+   * Number of requests in progress. This number is decremented before the future of a request
+   * completes.
+   */
   private final AtomicInteger underWay = new AtomicInteger();
 
   /**
@@ -67,7 +70,7 @@ public final class WeirClient implements AutoCloseable {
     this.nodes = new Nodes(settings.nodes(), System::nanoTime);
     this.timer = new ScheduledThreadPoolExecutor(1, WeirClient::timerThread);
     timer.setRemoveOnCancelPolicy(true);
-    // after the close, the timer rejects only timeouts of completed requests
+    // after the close, the timer rejects tasks; these are only timeouts of completed requests
     timer.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
     HttpClient given = settings.http();
     this.transport =
@@ -98,8 +101,8 @@ public final class WeirClient implements AutoCloseable {
   /**
    * Creates a builder of a client.
    *
-   * @param failureMode the decision if no node decides before the deadline. It has no default,
-   *     because the program must choose between calls without a limit and refused calls
+   * @param failureMode the decision if no node decides before the deadline. There is no default:
+   *     the program must choose between calls without a limit and refused calls
    * @param nodes base URLs of the nodes, such as {@code http://weir-1:8080}, at least one
    */
   public static Builder builder(FailureMode failureMode, URI... nodes) {
@@ -108,7 +111,7 @@ public final class WeirClient implements AutoCloseable {
 
   /**
    * Checks whether a call may pass. Waits for the decision, at most until the default deadline. An
-   * interrupt does not end the wait.
+   * interrupt of the thread does not end the wait.
    *
    * @throws WeirRequestException if a node refuses the request as wrong
    * @throws IllegalStateException if the client is closed
@@ -128,8 +131,8 @@ public final class WeirClient implements AutoCloseable {
    * @param deadline maximum time until a node or this client decides the call; at most 10 minutes
    * @return the decision; the future fails with a {@link WeirRequestException} if a node refuses
    *     the request as wrong
-   * @throws IllegalArgumentException if the deadline is not greater than zero, not greater than the
-   *     linger time of batches, or greater than 10 minutes
+   * @throws IllegalArgumentException if the deadline is greater than 10 minutes, or not greater
+   *     than zero and the linger time of batches
    * @throws IllegalStateException if the client is closed
    */
   public CompletableFuture<Decision> checkAsync(Call call, Duration deadline) {
@@ -178,8 +181,8 @@ public final class WeirClient implements AutoCloseable {
   }
 
   /**
-   * Settles an allowed call at its actual cost, as {@link #settle(Verdict, long)} does. If this
-   * client or a node created the id, Weir searches for the call by the time in the id.
+   * Settles an allowed call at its actual cost, like {@link #settle(Verdict, long)}. If this client
+   * or a node created the id, Weir finds the call by the time in the id.
    */
   public CompletableFuture<Settlement> settle(String client, String id, long actualCost) {
     return settle(client, id, actualCost, Map.of());
@@ -204,7 +207,9 @@ public final class WeirClient implements AutoCloseable {
         (cause, detail) -> new Settlement.Unavailable(detail, Duration.ofSeconds(1)));
   }
 
-  /** Renews a slot for another lease. Use the returned slot for further requests. */
+  /**
+   * Renews a slot for another lease. The program must use the returned slot for further requests.
+   */
   public CompletableFuture<SlotRenewal> renew(HeldSlot slot) {
     return submit(
         settings.ofChecks(settings.deadline()),
@@ -212,7 +217,10 @@ public final class WeirClient implements AutoCloseable {
         (cause, detail) -> new SlotRenewal.Unavailable(detail));
   }
 
-  /** Releases a slot. Call this method once, after the last try and the last renewal. */
+  /**
+   * Releases a slot. The program must call this method once, after the last check and the last
+   * renewal have ended.
+   */
   public CompletableFuture<SlotRelease> release(HeldSlot slot) {
     return submit(
         settings.ofChecks(settings.deadline()),
@@ -280,8 +288,8 @@ public final class WeirClient implements AutoCloseable {
   }
 
   /**
-   * Closes the client. It accepts no more requests, and waits for the requests in progress, at most
-   * until the latest of their deadlines. A second call has no effect.
+   * Closes the client. A closed client accepts no more requests. Waits until all requests in
+   * progress have a result or their deadline. A second call has no effect.
    */
   @Override
   public void close() {
@@ -322,8 +330,8 @@ public final class WeirClient implements AutoCloseable {
     }
 
     /**
-     * Sets a supplier of the bearer token. The client calls it before each request, so the token
-     * may change.
+     * Sets a supplier of the bearer token. The client calls the supplier before each request; the
+     * token can therefore change.
      */
     public Builder token(Supplier<String> value) {
       this.token = Objects.requireNonNull(value, "token");
@@ -346,9 +354,9 @@ public final class WeirClient implements AutoCloseable {
     }
 
     /**
-     * Sets the timeout of one try of a check. The default is 300 ms, or the deadline if it is
-     * shorter. Nodes with {@code WEIR_DURABILITY=acked} wait for Kafka, so they need a longer
-     * timeout.
+     * Sets the timeout of one try of a check. The default is 300 ms, or the deadline if the
+     * deadline is shorter. Nodes with {@code WEIR_DURABILITY=acked} need a longer timeout, because
+     * they wait for Kafka.
      */
     public Builder tryTimeout(Duration value) {
       this.tryTimeout = value;
@@ -372,8 +380,8 @@ public final class WeirClient implements AutoCloseable {
 
     /**
      * Combines checks that arrive within a short time into one request. By default, each check is a
-     * separate request. A separate request does not wait for other checks, and its response has
-     * header fields that the response to a batch lacks.
+     * separate request. A separate request does not wait for other checks. Its response has more
+     * header fields than the response to a batch.
      *
      * @param linger time that the first check of a batch waits for other checks; zero for no
      *     batches
@@ -386,9 +394,9 @@ public final class WeirClient implements AutoCloseable {
     }
 
     /**
-     * Sets the maximum number of concurrent requests, at least 1; 10,000 by default. Above the
-     * maximum, the client immediately returns {@link Decision.Undecided} with {@link
-     * Cause#OVERLOADED}.
+     * Sets the maximum number of concurrent requests, at least 1; 10,000 by default. While this
+     * number of requests is in progress, the client immediately returns {@link Decision.Undecided}
+     * with {@link Cause#OVERLOADED}.
      */
     public Builder maxUnderWay(int value) {
       this.maxUnderWay = value;
@@ -396,7 +404,7 @@ public final class WeirClient implements AutoCloseable {
     }
 
     /**
-     * Creates the client. It connects to a node at the first request.
+     * Creates the client. The client connects to a node at the first request.
      *
      * @throws IllegalArgumentException if a setting is not valid; the message states the setting
      */

@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * @param tryTimeout timeout of one try of a check; at most the deadline
  * @param settleDeadline maximum time until a settlement has a result
  * @param maxTries maximum number of tries of one request
- * @param batchLinger time that a check waits for other checks; zero for no batches
+ * @param batchLinger time that the first check of a batch waits for other checks; zero for no
+ *     batches
  * @param batchSize maximum number of checks in a batch
  * @param maxUnderWay maximum number of concurrent requests
  */
@@ -36,7 +37,7 @@ record WeirClientSettings(
     Duration batchLinger,
     int batchSize,
     int maxUnderWay) {
-  /** Maximum of all times: 10 minutes. A greater value probably has a wrong unit. */
+  /** Maximum of all times: 10 minutes. A greater value is probably a mistake in the unit. */
   private static final Duration LONGEST = Duration.ofMinutes(10);
 
   private static final int MAX_BATCH = 1_000;
@@ -85,7 +86,7 @@ record WeirClientSettings(
   /**
    * Requires that a time is positive and at most {@link #LONGEST}.
    *
-   * @throws IllegalArgumentException if it is not; the message begins with {@code what}
+   * @throws IllegalArgumentException if the time is not valid; the message begins with {@code what}
    */
   static void requireTime(String what, Duration time) {
     if (time.isNegative() || time.isZero() || time.compareTo(LONGEST) > 0) {

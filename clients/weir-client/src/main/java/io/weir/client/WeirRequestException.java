@@ -5,8 +5,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Thrown when a node refuses a request because a member is wrong or the token is not accepted. A
- * retry would fail again, and the failure mode does not apply. The program or its settings must be
- * corrected.
+ * retry would fail again, and the failure mode does not apply. An operator must correct the program
+ * or its settings.
  */
 public final class WeirRequestException extends RuntimeException {
   private static final long serialVersionUID = 1;
@@ -30,8 +30,8 @@ public final class WeirRequestException extends RuntimeException {
   }
 
   /**
-   * Returns the reason as in the check API, such as {@code invalid-member}; {@code unknown} if the
-   * response does not come from a node.
+   * Returns the reason in the node's response, such as {@code invalid-member}. Returns {@code
+   * unknown} if the response does not come from a node.
    */
   public String reason() {
     return reason;

@@ -11,14 +11,14 @@ import org.springframework.web.util.pattern.PathPattern;
 import org.springframework.web.util.pattern.PathPatternParser;
 
 /**
- * Maps requests to endpoints by route templates. The templates and the methods limit the number of
- * endpoints, whatever paths callers send. Immutable.
+ * Maps requests to endpoints by route templates. The number of endpoints is limited by the numbers
+ * of templates and methods, not by the paths that callers send. Immutable.
  *
- * <p>A caller cannot avoid a template by another spelling of the path. A path is first compared in
- * the form that servlet containers match ({@link RequestPath}). If no template matches, the path is
- * compared in the form that Spring matches, without resolving dot segments. A {@code HEAD} request
- * has the endpoint of {@code GET} unless a template has the method {@code HEAD}, because the
- * handler of {@code GET} also serves {@code HEAD}.
+ * <p>A caller cannot avoid a template by another spelling of the path. This class first compares
+ * the path in the form that servlet containers match ({@link RequestPath}). If no template matches,
+ * it compares the path in the form that Spring matches, with dot segments. The handler of {@code
+ * GET} also serves {@code HEAD}. A {@code HEAD} request therefore has the endpoint of {@code GET},
+ * except if a template with the method {@code HEAD} matches.
  */
 final class EndpointTemplates {
   private static final String OTHER = "other";
@@ -61,7 +61,8 @@ final class EndpointTemplates {
               words[1],
               PathPatternParser.defaultInstance.parse(withoutSlashAtTheEnd(words[1]))));
     }
-    // the most specific path first; HEAD before GET, because GET also matches HEAD; * last
+    // the most specific path first; HEAD before GET, because GET also matches HEAD; the method *
+    // last
     templates.sort(
         Comparator.comparing(Template::path, PathPattern.SPECIFICITY_COMPARATOR)
             .thenComparing(template -> template.method().equals(ANY))
@@ -72,7 +73,7 @@ final class EndpointTemplates {
    * Returns the endpoint of a request: the method, a space, and the template's path or {@code
    * other}.
    *
-   * @param path path within the application, percent-encoded as in the request
+   * @param path path within the application, in the percent-encoding of the request
    */
   String endpoint(String method, String path) {
     return endpoint(method, "", path);
@@ -82,7 +83,7 @@ final class EndpointTemplates {
    * Returns the endpoint of a request to an application.
    *
    * @param contextPath context path of the application; empty for the root
-   * @param address whole path of the request, percent-encoded as in the request
+   * @param address whole path of the request, in the percent-encoding of the request
    */
   String endpoint(String method, String contextPath, String address) {
     String upper = method.toUpperCase(Locale.ROOT);

@@ -32,7 +32,7 @@ final class PropertiesCallResolver implements WeirCallResolver {
     }
   }
 
-  /** Returns a sentence that states what the request of an unknown caller lacks. */
+  /** Returns a sentence about what is missing in a request of an unknown caller. */
   String missing() {
     if (properties.apiKeyHeader() != null) {
       return "the field "
@@ -70,8 +70,8 @@ final class PropertiesCallResolver implements WeirCallResolver {
   }
 
   /**
-   * Returns the value of a header field that occurs once; null if it is missing or occurs more than
-   * once, because then no value can be trusted.
+   * Returns the value of a header field that occurs once; null if the field is missing or occurs
+   * more than once. If it occurs twice, no value can be trusted.
    */
   private static @Nullable String only(HttpServletRequest request, String header) {
     List<String> values = Collections.list(request.getHeaders(header));

@@ -8,14 +8,14 @@ import java.util.List;
  * Normalizes request paths to the form that servlet containers match.
  *
  * <ol>
- *   <li>Removes the parameters of each segment, which begin with the first semicolon.
+ *   <li>Removes the parameters of each segment. They begin with the segment's first semicolon.
  *   <li>Removes empty segments and the slash at the end.
  *   <li>Resolves dot segments, also with percent-encoded dots. Drops segments above the root.
- *   <li>Encodes a percent sign that does not begin an encoded byte as {@code %25}.
+ *   <li>Replaces each percent sign that begins no encoded byte by {@code %25}.
  * </ol>
  *
- * <p>Apart from this, segments stay encoded, because the code that compares them decodes them once.
- * Example: {@code //v1/x/%2e./it%65ms;v=1/7/} becomes {@code /v1/it%65ms/7}. Stateless and
+ * <p>The segments otherwise stay percent-encoded, because the code that compares segments decodes
+ * them. Example: {@code //v1/x/%2e./it%65ms;v=1/7/} becomes {@code /v1/it%65ms/7}. Stateless and
  * thread-safe.
  */
 final class RequestPath {
@@ -41,8 +41,8 @@ final class RequestPath {
   }
 
   /**
-   * Returns the normalized path within an application: the path without as many first segments as
-   * the context path has.
+   * Returns the normalized path within an application. If the context path has n segments, the path
+   * without its first n segments is returned.
    *
    * @param contextPath context path of the application; empty for the root
    */
@@ -53,8 +53,8 @@ final class RequestPath {
   }
 
   /**
-   * Returns the path with {@code %25} for each percent sign that does not begin an encoded byte.
-   * Otherwise the path could not be decoded.
+   * Returns a path that can be decoded: each percent sign that begins no encoded byte is replaced
+   * by {@code %25}.
    */
   static String decodable(String path) {
     if (path.indexOf('%') < 0) {

@@ -10,13 +10,15 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 
-/** Auto-configuration of the {@link WeirClient}, unless the application defines one. */
+/**
+ * Auto-configuration of the {@link WeirClient}. Not used if the application defines its own client.
+ */
 @AutoConfiguration
 @ConditionalOnProperty(prefix = "weir", name = "enabled", matchIfMissing = true)
 @EnableConfigurationProperties(WeirProperties.class)
 public final class WeirAutoConfiguration {
   /**
-   * Creates the client from the properties. Spring closes it with the application context.
+   * Creates the client from the properties. Spring closes the client with the application context.
    *
    * @throws IllegalArgumentException if a property is missing or wrong; the message states the
    *     property
@@ -31,7 +33,7 @@ public final class WeirAutoConfiguration {
     FailureMode mode = properties.failureMode();
     if (mode == null) {
       throw new InvalidPropertyException(
-          "weir.failure-mode must be open (if no node decides, calls pass) or closed (they are"
+          "weir.failure-mode must be open (if no node decides, calls pass) or closed (calls are"
               + " refused), but is not set");
     }
     try {

@@ -19,14 +19,17 @@ import org.springframework.web.filter.OncePerRequestFilter;
 
 /**
  * A servlet filter that checks each request with Weir. If Weir denies the call, the filter responds
- * with 429, {@code Retry-After} and the {@code RateLimit} fields. If the client is unknown, it
- * responds with 401. If no node decides the call, and the failure mode refuses it, the filter
- * responds with 503. A request that passes has its {@link Decision} in the attribute {@link
+ * with 429, {@code Retry-After} and the {@code RateLimit} fields. If the client is unknown, the
+ * filter responds with 401. If no node decides the call, and the failure mode refuses the call, the
+ * filter responds with 503. A request that passes has its {@link Decision} in the attribute {@link
  * #DECISION}. If the call holds a slot, the filter releases the slot after the response.
  * Thread-safe.
  */
 public final class WeirFilter extends OncePerRequestFilter {
-  /** Name of the request attribute that contains the {@link Decision} of a request that passes. */
+  /**
+   * Name of the request attribute with the {@link Decision}. Only requests that pass have this
+   * attribute.
+   */
   public static final String DECISION = "io.weir.decision";
 
   private final WeirClient client;
@@ -34,7 +37,7 @@ public final class WeirFilter extends OncePerRequestFilter {
   private final WeirStatistics statistics;
 
   /**
-   * Creates a filter that checks the calls of the resolver with the client.
+   * Creates a filter. The resolver maps requests to calls, and the client checks these calls.
    *
    * @param statistics counts the requests
    */
@@ -125,8 +128,8 @@ public final class WeirFilter extends OncePerRequestFilter {
   }
 
   /**
-   * Releases a slot without waiting. If the release fails, the slot becomes free when its lease
-   * ends.
+   * Releases a slot, without waiting for the result. If the release fails, the slot becomes free
+   * when its lease ends.
    */
   private void release(HeldSlot slot) {
     var unused = client.release(slot);
@@ -136,7 +139,7 @@ public final class WeirFilter extends OncePerRequestFilter {
     fields.forEach(response::setHeader);
   }
 
-  /** A listener that releases a slot when an asynchronous request has its response. */
+  /** A listener that releases a slot when the response to an asynchronous request is complete. */
   private final class Releasing implements AsyncListener {
     private final HeldSlot slot;
 

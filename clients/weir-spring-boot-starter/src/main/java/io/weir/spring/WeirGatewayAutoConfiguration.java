@@ -17,7 +17,7 @@ import reactor.core.publisher.Mono;
 
 /**
  * Auto-configuration of the rate limiter for Spring Cloud Gateway. It runs before the gateway's own
- * auto-configuration, which searches for a rate limiter.
+ * auto-configuration, because that one searches for a rate limiter.
  */
 @AutoConfiguration(
     after = WeirAutoConfiguration.class,
@@ -47,8 +47,8 @@ public final class WeirGatewayAutoConfiguration {
     String header = String.valueOf(properties.gateway().apiKeyHeader());
     return exchange -> {
       HttpHeaders headers = exchange.getRequest().getHeaders();
-      // if the field occurs twice, no value can be trusted; without a key, the gateway refuses the
-      // call
+      // if the field occurs twice, no value can be trusted; the gateway refuses a call without a
+      // key
       return headers.getOrEmpty(header).size() == 1
           ? Mono.justOrEmpty(headers.getFirst(header))
           : Mono.empty();

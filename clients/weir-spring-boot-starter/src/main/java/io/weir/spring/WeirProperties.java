@@ -42,12 +42,13 @@ public record WeirProperties(
    *
    * @param enabled whether a servlet application gets the filter
    * @param urlPatterns the paths that the filter checks, as servlet URL patterns
-   * @param order the order of the filter; by default, it follows the filters of Spring Security
-   * @param apiKeyHeader the header field in which callers send an API key of Weir; null if they
-   *     send none
-   * @param clientHeader the header field in which a trusted proxy sends the client's name; null if
-   *     it sends none. If both fields are null, the client is the name of the authenticated
-   *     principal
+   * @param order the order of the filter; by default, the filter follows the filters of Spring
+   *     Security
+   * @param apiKeyHeader the header field in which callers send an API key of Weir; null if callers
+   *     send no API key
+   * @param clientHeader the header field in which a trusted proxy sends the client's name; null for
+   *     no such field. If {@code apiKeyHeader} and {@code clientHeader} are null, the client is the
+   *     name of the authenticated principal
    * @param routes the application's endpoints, such as {@code GET /v1/items/{id}}. A call that
    *     matches no route has an endpoint such as {@code GET other}
    */
@@ -78,7 +79,7 @@ public record WeirProperties(
    */
   public record Gateway(@DefaultValue("true") boolean enabled, @Nullable String apiKeyHeader) {}
 
-  /** Returns the nodes and the failure mode, without the token because it is a secret. */
+  /** Returns the nodes and the failure mode. Omits the token, which is a secret. */
   @Override
   public String toString() {
     return "WeirProperties[nodes=" + nodes + ", failureMode=" + failureMode + "]";

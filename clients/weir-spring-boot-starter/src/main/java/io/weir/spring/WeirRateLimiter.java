@@ -13,8 +13,8 @@ import reactor.core.publisher.Mono;
 
 /**
  * A rate limiter for the filter {@code RequestRateLimiter} of Spring Cloud Gateway. It checks
- * requests with Weir. The gateway's key is the client's name or an API key. The endpoint is the id
- * of the route unless the route sets another endpoint. Thread-safe.
+ * requests with Weir. The gateway's key is the client's name or an API key. By default, the
+ * endpoint of a call is the id of the route. Thread-safe.
  */
 public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.Route> {
   /** Prefix of the arguments that a route passes to this rate limiter. */
@@ -49,7 +49,7 @@ public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.R
     private @Nullable String meter;
     private long cost = 1;
 
-    /** Returns the endpoint of the route's calls; null if it is the id of the route. */
+    /** Returns the endpoint of the route's calls; null for the id of the route. */
     public @Nullable String getEndpoint() {
       return endpoint;
     }
@@ -109,7 +109,10 @@ public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.R
     return new Response(decision.isAllowed(), Map.of());
   }
 
-  /** Refuses a request that a node refuses as wrong, because no limit applies to it. */
+  /**
+   * Refuses a request if a node has refused its check as wrong. Such a request would pass without a
+   * limit.
+   */
   private Mono<Response> refused(WeirRequestException wrong) {
     statistics.add(wrong);
     return Mono.just(new Response(false, Map.of()));

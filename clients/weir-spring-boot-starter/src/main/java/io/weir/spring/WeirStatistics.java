@@ -36,7 +36,7 @@ public final class WeirStatistics {
     DENIED,
     /** The API key of the call is unknown or has expired. */
     KEY_REFUSED,
-    /** The request has no API key, client or principal, so the call was not checked. */
+    /** The request has no API key, client or principal. The call was therefore not checked. */
     CALLER_UNKNOWN,
     /** No node decided the call, and the failure mode allowed it. */
     UNDECIDED_PASSED,
@@ -100,7 +100,8 @@ public final class WeirStatistics {
   /**
    * Counts a request of an unknown caller.
    *
-   * @param detail a sentence that states what the request lacks, and the property that requires it
+   * @param detail a sentence about what is missing in the request, and about the property that
+   *     requires it
    */
   void addUnknownCaller(String detail) {
     if (add(Outcome.CALLER_UNKNOWN)) {
@@ -108,7 +109,7 @@ public final class WeirStatistics {
     }
   }
 
-  /** Counts a request. Returns whether its outcome must be logged now. */
+  /** Counts a request. Returns whether to log the outcome now. */
   private boolean add(Outcome outcome) {
     Requests requests = requests(outcome);
     requests.count.increment();
