@@ -2,13 +2,13 @@
 package io.weir.topics.catalog;
 
 /**
- * The setting that allows topics with too few copies to survive the loss of one broker ({@code
- * WEIR_SINGLE_COPY}).
+ * Whether Weir accepts topics with too few copies ({@code WEIR_SINGLE_COPY}). Such topics can lose
+ * records if one broker is lost.
  */
 public enum SingleCopy {
-  /** Topics must have three copies, and an acknowledged record must be in at least two of them. */
+  /** Topics must have three copies, and an acknowledged record must be in at least two copies. */
   REFUSE,
-  /** Topics may have one copy. The loss of its broker loses records. */
+  /** Topics may have one copy. Records are lost if the broker with the only copy is lost. */
   ALLOW;
 
   /** The environment variable of this setting. */

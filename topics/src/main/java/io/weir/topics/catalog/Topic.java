@@ -21,8 +21,8 @@ import org.apache.kafka.common.config.TopicConfig;
  *     for Kafka's default
  * @param compactedWithin maximum time before compaction removes an older record of a key; zero for
  *     no bound
- * @param tombstonesKept how long compaction keeps a tombstone; every reader must read it within
- *     that time; zero for Kafka's default
+ * @param tombstonesKept how long compaction keeps a tombstone; every reader must read the tombstone
+ *     within this time; zero for Kafka's default
  */
 public record Topic(
     String name,
@@ -35,7 +35,9 @@ public record Topic(
     Duration compactedWithin,
     Duration tombstonesKept) {
 
-  /** Maximum size of a record in any topic: 4 MiB. It is larger than any batch of calls. */
+  /**
+   * Maximum size of a record in any topic: 4 MiB. The maximum is larger than any batch of calls.
+   */
   public static final int MAX_RECORD_BYTES = 4 * 1024 * 1024;
 
   /** Creates a topic with as many partitions as the calls topic. */

@@ -40,8 +40,8 @@ public final class TopicAdmin implements AutoCloseable {
   private static final long KNOWN_PAUSE_NANOS = Duration.ofMillis(20).toNanos();
 
   /**
-   * Maximum number of look-ups of a new topic. With the pauses between them, they take at least 20
-   * s.
+   * Maximum number of look-ups of a new topic. All look-ups together take at least 20 s, because of
+   * the pauses between them.
    */
   private static final int MAX_LOOKS = 1_000;
 
@@ -91,14 +91,14 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Creates the missing topics, and does not change existing topics. Returns when the leader of
-   * every new partition replies, so that producers can write to the topics.
+   * Creates the missing topics, and does not change existing topics. The method returns after the
+   * leader of every new partition has replied, so that producers can write to the topics.
    *
    * @param partitions number of partitions of each new topic; must not change after calls have been
    *     counted
    * @param replicationFactor replication factor of each new topic; the cluster's default if empty
    * @return names of the topics created
-   * @throws TopicAdminException if the cluster does not answer or refuses
+   * @throws TopicAdminException if the cluster does not reply or rejects the request
    */
   public List<String> createMissing(int partitions, Optional<Short> replicationFactor)
       throws TopicAdminException {
@@ -109,7 +109,7 @@ public final class TopicAdmin implements AutoCloseable {
    * Creates the missing topics with enough copies to survive the loss of any one broker.
    *
    * @param replicationFactor replication factor of each new topic, at least {@link Copies#LEAST}
-   * @throws TopicAdminException if the cluster does not answer or refuses
+   * @throws TopicAdminException if the cluster does not reply or rejects the request
    * @throws IllegalArgumentException if the replication factor is too small
    */
   public List<String> createMissingInCopies(int partitions, short replicationFactor)
@@ -161,8 +161,8 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Returns whether the brokers list the created topics. A broker may list a new topic only shortly
-   * after its creation.
+   * Returns whether the brokers list the created topics. A broker may not list a new topic
+   * immediately after the creation.
    */
   private boolean isListed(List<String> created) throws TopicAdminException {
     return names().containsAll(created);
@@ -171,8 +171,8 @@ public final class TopicAdmin implements AutoCloseable {
   /**
    * Returns whether the leaders of the created partitions reply. The metadata names a broker as
    * leader shortly before the broker acts as leader. Until then the broker may reject a producer's
-   * first batch and accept the next batch. It accepts any first sequence number of a new producer,
-   * so it then rejects the first batch forever.
+   * first batch and accept the next batch. A broker accepts any first sequence number of a new
+   * producer. The broker would then reject every retry of the first batch.
    */
   private boolean isLed(List<Topic> created, int partitions) throws TopicAdminException {
     Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
@@ -208,7 +208,7 @@ public final class TopicAdmin implements AutoCloseable {
    * Returns the differences from the catalogue, one sentence per difference; empty if there are no
    * differences.
    *
-   * @throws TopicAdminException if the cluster does not answer or refuses
+   * @throws TopicAdminException if the cluster does not reply or rejects the request
    */
   public List<String> differences() throws TopicAdminException {
     Map<String, TopicDescription> descriptions = described();
@@ -233,8 +233,8 @@ public final class TopicAdmin implements AutoCloseable {
    * Returns a description of each topic setting that allows too few copies; empty if the topics
    * survive the loss of any one broker. Missing topics are ignored.
    *
-   * @param isMeant returns whether to check the topic with a name
-   * @throws TopicAdminException if the cluster does not answer or refuses
+   * @param isMeant returns whether the method must check the topic with the given name
+   * @throws TopicAdminException if the cluster does not reply or rejects the request
    */
   public List<String> lackingCopies(Predicate<String> isMeant) throws TopicAdminException {
     List<String> names = names().stream().filter(isMeant).toList();
@@ -242,9 +242,9 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Returns the number of partitions of the calls topic; 0 if it is missing.
+   * Returns the number of partitions of the calls topic; 0 if the topic is missing.
    *
-   * @throws TopicAdminException if the cluster does not answer or refuses
+   * @throws TopicAdminException if the cluster does not reply or rejects the request
    */
   public int callsPartitions() throws TopicAdminException {
     TopicDescription calls = described().get(Topics.CALLS.name());
@@ -254,7 +254,7 @@ public final class TopicAdmin implements AutoCloseable {
   /**
    * Returns the id of the cluster. A job with stored offsets recognizes its cluster by the id.
    *
-   * @throws TopicAdminException if the cluster does not answer or refuses
+   * @throws TopicAdminException if the cluster does not reply or rejects the request
    */
   public String clusterId() throws TopicAdminException {
     return call("read the cluster's id", admin.describeCluster().clusterId()::get);
@@ -264,7 +264,7 @@ public final class TopicAdmin implements AutoCloseable {
    * Returns the id of a topic (KIP-516); empty if the topic is missing. If a topic is deleted and
    * created again, it has a new id.
    *
-   * @throws TopicAdminException if the cluster does not answer or refuses
+   * @throws TopicAdminException if the cluster does not reply or rejects the request
    */
   public String topicId(Topic topic) throws TopicAdminException {
     TopicDescription description = described().get(topic.name());
@@ -274,7 +274,7 @@ public final class TopicAdmin implements AutoCloseable {
   /**
    * Returns the descriptions of the catalogue's topics, by name, without missing topics.
    *
-   * @throws TopicAdminException if the cluster does not answer or refuses
+   * @throws TopicAdminException if the cluster does not reply or rejects the request
    */
   public Map<String, TopicDescription> described() throws TopicAdminException {
     return describe(names().stream().filter(Topics::contains).toList());
@@ -283,7 +283,7 @@ public final class TopicAdmin implements AutoCloseable {
   /**
    * Returns a setting of an existing topic; null if the cluster does not know the setting.
    *
-   * @throws TopicAdminException if the cluster does not answer or refuses
+   * @throws TopicAdminException if the cluster does not reply or rejects the request
    */
   public @Nullable String setting(Topic topic, String name) throws TopicAdminException {
     Config config =

@@ -18,8 +18,8 @@ public final class Topics {
 
   /**
    * The audit log: sealed batches of calls. The broker sets the timestamps. The clock of the broker
-   * therefore determines whether a call is too late or from the future, and a second reading gives
-   * the same result.
+   * therefore determines whether a call is too late or from the future. Every later reader of the
+   * log gets the same result.
    */
   public static final Topic CALLS =
       new Topic(
@@ -40,8 +40,8 @@ public final class Topics {
 
   /**
    * The newest figures of every key and window. Kafka removes the erased records of a client from
-   * disk within about a week. Tombstones last long enough for an aggregator that was down for some
-   * days.
+   * disk within about a week. Kafka keeps tombstones long enough for an aggregator that was down
+   * for some days.
    */
   public static final Topic STATE =
       new Topic(
@@ -79,7 +79,7 @@ public final class Topics {
           LATENESS,
           false);
 
-  /** The records that could not be counted, unchanged. */
+  /** The unchanged records that the aggregator could not count. */
   public static final Topic QUARANTINE =
       new Topic(
           "weir.quarantine.v1",
@@ -89,8 +89,8 @@ public final class Topics {
           false);
 
   /**
-   * How long Kafka keeps each change of a policy or client. It is longer than the retention of the
-   * calls that the change decided.
+   * How long Kafka keeps each change of a policy or client. This time is longer than the retention
+   * of the calls that nodes decided after the change.
    */
   private static final Duration CHANGES_KEPT = Duration.ofDays(400);
 

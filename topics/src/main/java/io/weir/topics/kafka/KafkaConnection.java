@@ -26,9 +26,10 @@ import org.apache.kafka.common.serialization.Deserializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The connection to Kafka: the addresses and the client properties that the operator sets. All of
- * Weir's Kafka clients are opened by this class. Weir sets some properties itself, because exact
- * counts or bounds on time and memory depend on them. The operator must not set these properties,
+ * The connection to Kafka: the addresses and the client properties that the operator sets. This
+ * class opens all of Weir's Kafka clients. Weir sets some properties itself, because exact counts
+ * or bounds on time and memory depend on these properties. The operator must not set these
+ * properties,
  * except for a few defaults. The text form contains only the addresses, because a property may be a
  * secret. Immutable and thread-safe.
  *
@@ -49,8 +50,8 @@ public final class KafkaConnection {
   private static final String ALLOWED_URLS = "org.apache.kafka.sasl.oauthbearer.allowed.urls";
 
   /**
-   * The environment variable with the port of the embedded broker. It does not set a client
-   * property.
+   * The environment variable with the port of the embedded broker. This variable does not set a
+   * client property.
    */
   private static final String PORT = "WEIR_KAFKA_PORT";
 
@@ -116,9 +117,9 @@ public final class KafkaConnection {
 
   /**
    * Sets the system property that lets Kafka's clients fetch tokens from the operator's URL
-   * (KIP-1139), unless it is set. Kafka requires the system property to protect programs whose
-   * client properties come from untrusted users. In Weir, they come from the operator, who is
-   * trusted.
+   * (KIP-1139), unless the system property is already set. Without the system property, Kafka
+   * rejects the URL, because the client properties of a program can come from untrusted users.
+   * Weir's client properties come from the operator, whom Weir trusts.
    */
   private static void allowTokenEndpoint(Map<String, String> properties) {
     String endpoint = properties.get(TOKEN_ENDPOINT);
@@ -200,8 +201,8 @@ public final class KafkaConnection {
    * Opens a consumer that reads only committed records, without sending a request. The consumer
    * does not commit offsets automatically, and does not create topics.
    *
-   * @param own the properties that Weir sets for this consumer. Without them, the consumer has no
-   *     group and no client id, and begins at the first record
+   * @param own the properties that Weir sets for this consumer. Without these properties, the
+   *     consumer has no group and no client id, and begins at the first record
    * @throws KafkaException if no address can be resolved, or a property is wrong
    */
   public KafkaConsumer<byte[], byte[]> consumer(Map<String, Object> own) {
@@ -227,7 +228,7 @@ public final class KafkaConnection {
 
   /**
    * Returns the properties of a Streams application with the addresses and the operator's
-   * properties added. All clients of the application use them.
+   * properties added. All clients of the application use these properties.
    *
    * @param own the properties that Weir sets for the application
    */

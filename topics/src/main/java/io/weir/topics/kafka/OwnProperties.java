@@ -98,7 +98,7 @@ final class OwnProperties {
         "isolation.level");
     add(
         reasons,
-        "it assigns partitions to processes",
+        "the property assigns partitions to processes",
         "application.id",
         "group.id",
         "group.instance.id",
@@ -107,7 +107,7 @@ final class OwnProperties {
         "partition.grouper");
     add(
         reasons,
-        "it bounds how long a call, a start or a stop may wait",
+        "the property bounds how long a call, a start or a stop can wait",
         "default.api.timeout.ms",
         "heartbeat.interval.ms",
         "linger.ms",
@@ -117,7 +117,7 @@ final class OwnProperties {
         "task.timeout.ms");
     add(
         reasons,
-        "it bounds the memory of a process",
+        "the property bounds the memory of a process",
         "batch.size",
         "buffer.memory",
         "buffered.records.per.partition",
@@ -148,7 +148,7 @@ final class OwnProperties {
         "replication.factor");
     add(
         reasons,
-        "exact counts depend on it",
+        "exact counts depend on the property",
         "commit.interval.ms",
         "default.deserialization.exception.handler",
         "default.production.exception.handler",
@@ -167,7 +167,7 @@ final class OwnProperties {
         "upgrade.from");
     add(
         reasons,
-        "it moves partitions between aggregators",
+        "the property moves partitions between aggregators",
         "acceptable.recovery.lag",
         "task.assignor.class",
         "rack.aware.assignment.strategy",
@@ -195,17 +195,17 @@ final class OwnProperties {
   static @Nullable String reason(String name) {
     String plain = plain(name);
     if (!plain.equals(name)) {
-      return "it applies to some clients only; set " + plain + ", which applies to all";
+      return "the prefix limits the property to some clients; set " + plain + " for all clients";
     }
     String reason = REASONS.get(name);
     return reason == null && !isOpen(name)
-        ? "operators cannot set it (docs/operate/install.md, access to Kafka)"
+        ? "operators must not set the property (docs/operate/install.md, access to Kafka)"
         : reason;
   }
 
   /**
-   * Returns whether an operator may set a property. This is true for a property of the connection
-   * and for a default. It is also true for a property that Kafka's clients do not know, such as a
+   * Returns whether an operator may set a property. An operator may set connection properties and
+   * defaults. An operator may also set a property that Kafka's clients do not know, such as a
    * property of a plug-in.
    */
   private static boolean isOpen(String name) {

@@ -11,10 +11,12 @@ import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * A reader of ranges of the calls topic. It uses one consumer and reads one fetch at a time, of any
- * partition. A read that continues at the end of the last read uses the records that the consumer
- * has prefetched. Every method may throw {@link org.apache.kafka.common.KafkaException}, also if
- * Kafka does not reply within the consumer's {@code default.api.timeout.ms}. Not thread-safe.
+ * A reader of ranges of the calls topic. A reader uses one consumer. It reads one fetch at a time,
+ * from any partition. A read that continues at the end of the last read uses the records that the
+ * consumer
+ * has prefetched. Every method may throw {@link org.apache.kafka.common.KafkaException}, for
+ * example if Kafka does not reply within the consumer's {@code default.api.timeout.ms}. Not
+ * thread-safe.
  */
 public final class CallsReader implements AutoCloseable {
   /** Maximum time for which {@link #close} waits for the fetch in progress. */
@@ -27,7 +29,7 @@ public final class CallsReader implements AutoCloseable {
    *
    * @param records the records, in the order of the log
    * @param next offset at which the next read continues; the start of this read if there was
-   *     nothing to read. Transaction markers also advance it
+   *     nothing to read. Transaction markers also advance this offset
    * @param bytes total size of the records' values, in bytes
    */
   public record Slice(List<CallsRecord> records, long next, long bytes) {

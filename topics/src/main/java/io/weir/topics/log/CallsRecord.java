@@ -17,10 +17,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param offset the record's offset in its partition
  * @param appendEpochMillis when the broker appended the record, by the broker's clock
- * @param header header of the batch or heartbeat; null if the record is neither of them, for
- *     example if it reports the loss of a cache or is malformed. Also null for a replay of
- *     quarantined lines with their original positions: these lines already have a place in the log,
- *     and their order here is wrong
+ * @param header header of the batch or heartbeat; null for a malformed record, and for any other
+ *     record, such as the report of a cache loss. The header is also null for a replay of
+ *     quarantined lines with their original positions, because such lines already have a place in
+ *     the log and their order in the replay is wrong
  * @param value the lines of the batch; empty for a heartbeat and for a record without a value
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never modified
@@ -28,7 +28,10 @@ public record CallsRecord(
     long offset, long appendEpochMillis, @Nullable BatchHeader header, byte[] value) {
   private static final byte[] NONE = {};
 
-  /** Converts a consumed record. It never throws: a malformed record gets a null header. */
+  /**
+   * Converts a consumed record. The method never throws an exception: a malformed record gets a
+   * null header.
+   */
   public static CallsRecord of(ConsumerRecord<byte[], byte[]> record) {
     byte[] value = record.value();
     return new CallsRecord(
@@ -49,11 +52,11 @@ public record CallsRecord(
   }
 
   /**
-   * Returns the record that a producer sends for a batch. It has no key, and the broker sets its
-   * timestamp.
+   * Returns the record that a producer sends for a batch. The record has no key, and the broker
+   * sets the timestamp.
    *
    * @param partition partition to which the clients of all lines belong
-   * @param lines the lines, in the number that the header states; empty for a heartbeat
+   * @param lines the lines, as many as the header states; empty for a heartbeat
    */
   public static ProducerRecord<byte[], byte[]> produced(
       int partition, BatchHeader header, byte[] lines) {

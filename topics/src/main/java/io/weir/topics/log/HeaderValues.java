@@ -8,7 +8,8 @@ import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads header values of a record. If several headers have the same name, it uses the last header.
+ * Reads header values of a record. If several headers have the same name, this class uses the last
+ * header.
  * Stateless and thread-safe.
  */
 public final class HeaderValues {
@@ -16,8 +17,8 @@ public final class HeaderValues {
 
   /**
    * Returns a function that returns the value of a header, or null if the record has no such header
-   * or the header has no value. The codecs use the function. It reflects later changes of the
-   * headers.
+   * or the header has no value. The codecs use the function. The function reflects later changes of
+   * the headers.
    */
   public static Function<String, byte @Nullable []> of(Headers headers) {
     return name -> {

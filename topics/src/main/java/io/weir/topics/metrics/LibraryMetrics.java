@@ -15,7 +15,7 @@ import java.util.Set;
  * The metrics of libraries in the registry of a process. This class registers the metrics of the
  * JVM, and filters the metrics of other libraries. Kafka's clients and Kafka Streams offer
  * thousands of metrics, most of them per broker, topic, task or store. The filter keeps only a
- * selection of them.
+ * selection of these metrics.
  */
 public final class LibraryMetrics implements AutoCloseable {
   private static final String KAFKA = "kafka.";
@@ -61,9 +61,11 @@ public final class LibraryMetrics implements AutoCloseable {
           "stream.state.total.sst.files.size");
 
   /**
-   * Metrics of other libraries that the filter drops because they would mislead. Redis sends the
-   * reply of a script at once, so the time of the first response equals the time of the reply. Only
-   * a connector of Jetty that Weir does not use counts the bytes of connections. Jetty's metric of
+   * Metrics of other libraries that the filter drops because their values are misleading. Redis
+   * sends the
+   * reply of a script at once, so the time of the first response equals the time of the reply.
+   * Jetty counts the bytes of connections only in a connector that Weir does not use. Jetty's
+   * metric of
    * request times measures the time of a connection.
    */
   private static final Set<String> LEFT_OUT =

@@ -8,25 +8,27 @@ import io.weir.limits.Numbers;
  * each batch. A sealed batch never changes, so a retry or a replay sends the same bytes. Immutable.
  *
  * <p>Node, epoch and position identify a line. Each opening of a journal begins a new epoch. A
- * journal may lose its newest lines, for example in a power failure. The new epoch prevents it from
- * giving their positions to other lines. It may then divide its old lines into other batches.
+ * journal may lose its newest lines, for example in a power failure. Because of the new epoch, the
+ * journal does not give the positions of the lost lines to other lines. After the loss, the journal
+ * may divide its old lines into other batches.
  *
- * <p>An empty batch (count 0) is a heartbeat. It has the number of the last batch that was sealed
- * for the partition, or 0 before the first batch.
+ * <p>An empty batch (count 0) is a heartbeat. A heartbeat has the number of the last batch that was
+ * sealed for the partition, or 0 before the first batch.
  *
  * @param node the ingest node's name, 1 to 64 of {@code [A-Za-z0-9._-]}
  * @param nodeEpoch when the node opened its journal, in epoch milliseconds; a later opening has a
  *     greater epoch
  * @param batchSequence number of the batch among the batches of the journal for the partition, from
- *     1. It is only informative, because a journal that has lost its newest lines uses numbers
+ *     1. The number is only informative, because a journal that has lost its newest lines uses
+ *     numbers
  *     again
  * @param count number of lines in the batch
  * @param lowWatermarkEpochMillis the exclusive low watermark. Every call that this node decided for
- *     this partition before this time is in this batch or an earlier batch. A call that it decided
- *     at exactly this time may follow
- * @param linesBefore number of lines of the journal for the partition in earlier batches. The n-th
+ *     this partition before this time is in this batch or an earlier batch. A later batch may
+ *     contain a call that this node decided at exactly this time
+ * @param linesBefore number of the journal's lines in earlier batches of the partition. The n-th
  *     line of the batch has the position linesBefore + n
- * @param linesBeforeEpoch number of lines in earlier batches that belong to earlier epochs; at most
+ * @param linesBeforeEpoch number of lines of earlier epochs in earlier batches; at most
  *     linesBefore
  * @param departing true on the final heartbeat of an epoch, which the node sends when it stops or
  *     has opened its journal again. The node has sent all lines of the epoch, and sends no further
@@ -42,7 +44,7 @@ public record BatchHeader(
     long linesBeforeEpoch,
     boolean departing) {
 
-  /** Maximum number of lines in one batch. It bounds the result of a consumer's poll. */
+  /** Maximum number of lines in one batch. The maximum bounds the result of a consumer's poll. */
   public static final int MAX_COUNT = 10_000;
 
   private static final int MAX_NODE_CHARS = 64;
@@ -80,7 +82,7 @@ public record BatchHeader(
     return linesBefore + count;
   }
 
-  /** Returns whether the batch is a heartbeat: it has no lines. */
+  /** Returns whether the batch is a heartbeat, which has no lines. */
   public boolean isHeartbeat() {
     return count == 0;
   }

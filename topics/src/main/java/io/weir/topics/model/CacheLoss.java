@@ -6,8 +6,8 @@ import io.weir.limits.Numbers;
 
 /**
  * A record that reports that the cache has lost its state, or may have reverted to an older state.
- * A node writes it to every partition of the calls topic. In each partition, the records before it
- * were written before the node found the loss. Immutable.
+ * A node writes this record to every partition of the calls topic. In each partition, all earlier
+ * records were written before the node found the loss. Immutable.
  *
  * @param generation the generation of the cache that must be restored; {@link CacheRestored} refers
  *     to it

@@ -4,8 +4,9 @@ package io.weir.topics.model;
 import io.weir.limits.Names;
 
 /**
- * A record that reports that all live buckets of one partition have been published for a cache that
- * lost its state. Their corrections precede this record in the partition of the corrections topic,
+ * A record that reports that the aggregator has published all live buckets of one partition, for a
+ * cache that lost its state. The corrections of these buckets precede this record in the partition
+ * of the corrections topic,
  * and include every call decided before the loss. Immutable.
  *
  * @param generation the generation of the cache, as in {@link CacheLoss}

@@ -14,14 +14,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The event that a call was decided. It is the audit line of the decision, and bills are computed
- * from it. With a settlement, it is the later event that the call has another actual cost; all
- * other members equal those of the call. Immutable.
+ * The event that a call was decided. The event is the audit line of the decision and the basis of
+ * bills. An event with a settlement states later that the call has another actual cost; all other
+ * members equal the members of the call. Immutable.
  *
  * @param id identifier of the call, unique for the client and equal for every retry. An event with
  *     the same id and another endpoint, meter or cost is another call
  * @param idFromCaller whether the caller chose the id, so that a retry may repeat it. Only a
- *     replayed batch can repeat an id that the server generated. Absent on the wire means false
+ *     replayed batch can repeat an id that the server generated. If the member is absent on the
+ *     wire, the value is false
  * @param client the calling client
  * @param endpoint the called endpoint
  * @param meter name of the meter that counts the call
@@ -59,10 +60,10 @@ public record CallEvent(
   private static final long FNV_PRIME = 0x100000001b3L;
   private static final int FINGERPRINT_BYTES = 16;
 
-  /** The meter of a call that does not specify one. */
+  /** The meter of a call that does not specify a meter. */
   public static final String DEFAULT_METER = PolicyMatch.METER_OF_CALLS;
 
-  /** The endpoint of a call that does not specify one. */
+  /** The endpoint of a call that does not specify an endpoint. */
   public static final String DEFAULT_ENDPOINT = "-";
 
   /**
@@ -149,8 +150,8 @@ public record CallEvent(
   }
 
   /**
-   * Returns the settlement of this call. Its charges have no stamps because the cache was not
-   * queried.
+   * Returns the settlement of this call. The charges of the settlement have no stamps, because the
+   * node does not query the cache.
    *
    * @throws IllegalArgumentException if the call was denied
    */
@@ -193,10 +194,11 @@ public record CallEvent(
   }
 
   /**
-   * Returns a fingerprint of the endpoint, the meter and the cost. It distinguishes calls with the
-   * same id: a retry has the same fingerprint. The fingerprint is the first 128 bits of the SHA-256
-   * (FIPS 180-4) of these members, in Base64. Its length prevents a caller from finding two
-   * endpoints with the same fingerprint.
+   * Returns a fingerprint of the endpoint, the meter and the cost. The fingerprint distinguishes
+   * different calls with the same id; all retries of a call have the same fingerprint. The
+   * fingerprint is the first 128 bits of the SHA-256
+   * (FIPS 180-4) of these members, in Base64. The fingerprint is long enough that a caller cannot
+   * find two endpoints with the same fingerprint.
    */
   public String fingerprint() {
     MessageDigest sha256;
@@ -221,9 +223,9 @@ public record CallEvent(
 
   /**
    * Returns the number that this event adds to {@code events_digest}. The digest of a row is the
-   * sum of these numbers modulo 2^64, over the row's distinct calls and settlements. It does not
-   * depend on their order. If an event is missing, repeated or changed, the digest very probably
-   * differs. It detects accidents, but does not protect against forgery.
+   * sum of these numbers modulo 2^64, over the row's distinct calls and settlements. The order of
+   * the events does not affect the digest. If an event is missing, repeated or changed, the digest
+   * very probably differs. The digest detects accidents, but does not protect against forgery.
    *
    * <p>The number is FNV-1a (64 bit, Fowler/Noll/Vo) over the UTF-16 units of the id, and then the
    * signed cost (negative if the call was denied). For a settlement, the bitwise complement of the

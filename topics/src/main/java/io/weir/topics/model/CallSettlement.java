@@ -5,8 +5,9 @@ import io.weir.limits.Numbers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The actual cost of a call, which a caller reports after the decision. A greater cost than the
- * call's cost is charged in addition, a smaller cost is a refund, and 0 voids the call. A call can
+ * The actual cost of a call, which a caller reports after the decision. If the actual cost is
+ * greater than the call's cost, Weir charges the difference. If the actual cost is smaller, Weir
+ * refunds the difference, and 0 voids the call. A call can
  * be settled only once. Immutable.
  *
  * @param actualCost number of units to bill instead of the call's cost, 0 to {@link
@@ -14,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param settledAtEpochMillis when the node recorded the settlement, by its estimate of the
  *     decision cache's clock; after the call's decision unless clocks differ
  * @param call position of the line that recorded the call, in the same partition; only a counted
- *     line can be settled. Null in records of older nodes; the aggregator refuses these settlements
+ *     line can be settled. In records of older nodes, the position is null, and the aggregator
+ *     refuses the settlement
  */
 public record CallSettlement(
     long actualCost, long settledAtEpochMillis, @Nullable UsagePosition call) {

@@ -11,8 +11,8 @@ public enum DecidedBy {
   /** The decision cache evaluated every bucket of the call. */
   CACHE("cache"),
   /**
-   * The node denied the call without a request to the cache, because it repeated a recent denial,
-   * or because a policy denies every call.
+   * The node denied the call without a request to the cache: the node repeated a recent denial, or
+   * a policy denies every call.
    */
   DENY_CACHE("deny-cache"),
   /** The node used tokens that it had leased from the cache. */

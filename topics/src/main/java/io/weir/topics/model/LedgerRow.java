@@ -8,13 +8,13 @@ public sealed interface LedgerRow permits UsageRow, CloseRow {
 
   /**
    * Schema version of rows with a billing period of the client's own calendar. A reader of version
-   * 1 would interpret that period as a month.
+   * 1 would interpret such a period as a month.
    */
   int SCHEMA_VERSION_OF_CALENDARS = 2;
 
   /**
-   * Returns the row's id: a name-based UUID (version 5) of the row's natural key. It is therefore
-   * the same after every replay.
+   * Returns the row's id: a name-based UUID (version 5) of the row's natural key. The id is
+   * therefore the same after every replay.
    */
   String recordId();
 

@@ -54,10 +54,10 @@ public record PartitionAccuracy(
    * @param wronglyDenied number of calls that the cache denied although the bucket, by the records,
    *     had enough tokens
    * @param driftNowTokens sum of |level by the records − level in the cache| over the live buckets.
-   *     It includes only known differences that no decision has confirmed as corrected
+   *     The sum includes only known differences that no decision has confirmed as corrected
    * @param outageTokens number of tokens that were admitted without the cache
-   * @param outageOpenTokens number of these tokens that, by the decisions so far, no correction has
-   *     taken
+   * @param outageOpenTokens number of tokens that were admitted without the cache and, by the
+   *     decisions so far, not yet taken by a correction
    */
   public record Figures(
       long decided,

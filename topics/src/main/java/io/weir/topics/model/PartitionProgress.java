@@ -25,8 +25,8 @@ import java.util.List;
  *     no row of its own in the window; they are counted in the row of the others
  * @param maxEndpoints maximum number of endpoints that have their own row in a window, per client
  *     and meter; 0 while {@code inOtherRows} is 0
- * @param nodes every node epoch for whose low watermark the partition waits, or that departed
- *     recently
+ * @param nodes the node epochs whose low watermarks the partition waits for, and the node epochs
+ *     that departed recently
  * @param possibleGaps ranges of event time before {@code closedThroughEpochMillis} for which calls
  *     may be missing, ascending and without overlaps, at most {@value #MAX_GAPS}. A closed window
  *     that overlaps a range is not complete
@@ -45,7 +45,9 @@ public record PartitionProgress(
     List<Node> nodes,
     List<Gap> possibleGaps) {
 
-  /** Maximum number of gaps in one record. Gaps that are close to each other are merged. */
+  /**
+   * Maximum number of gaps in one record. The aggregator merges gaps that are close to each other.
+   */
   public static final int MAX_GAPS = 64;
 
   public PartitionProgress {
@@ -141,8 +143,8 @@ public record PartitionProgress(
    * @param node the node's name
    * @param epoch the epoch of the node's journal
    * @param lines number of counted lines of the node before the first missing line
-   * @param missingLines number of missing lines below the greatest known position. If it stays
-   *     above 0, lines are probably lost
+   * @param missingLines number of missing lines below the greatest known position. If this number
+   *     stays above 0, lines are probably lost
    * @param lowWatermarkEpochMillis the node's low watermark
    * @param state whether the partition waits for the node's low watermark
    */

@@ -6,17 +6,18 @@ import io.weir.limits.Numbers;
 /**
  * The mark of a batch that replays quarantined lines or a quarantined record. Immutable.
  *
- * <p>A batch of replayed lines does not depend on a journal. The aggregator ignores its low
- * watermark and waits for no further batch. It counts each line that it has not counted before.
+ * <p>A batch of replayed lines does not depend on a journal. The aggregator ignores the low
+ * watermark of such a batch, and waits for no further batch. It counts each line that it has not
+ * counted before.
  * Lines keep their original positions. If the original positions are unknown or belong to another
- * partition, the lines belong to the journal {@link #journal}. Their epoch is then the offset, and
- * their position is the line number.
+ * partition, the lines belong to the journal {@link #journal}. In this journal, the epoch of a line
+ * is the offset of the record, and the position of a line is the line number.
  *
  * @param partition partition of the calls topic with the quarantined record
  * @param offset offset of the quarantined record
- * @param firstLine number of the batch's first line in the quarantined record, from 1; the other
- *     lines of the batch follow it in the record. 0 if the batch repeats the whole record, with its
- *     own journal
+ * @param firstLine number of the batch's first line in the quarantined record, from 1; 0 if the
+ *     batch repeats the whole record, with its own journal. The other lines of the batch follow the
+ *     first line in the record
  */
 public record Replay(int partition, long offset, int firstLine) {
   public Replay {

@@ -11,10 +11,11 @@ import org.jspecify.annotations.Nullable;
  * @param client the client of the call
  * @param id the id of the call
  * @param outcome the outcome
- * @param standing the settlement by which the call is billed: this settlement, or an earlier one if
- *     the call was settled before. Null if the settlement is refused, or if an old version of Weir
+ * @param standing the settlement by which the call is billed: this settlement, or an earlier
+ *     settlement if the call was settled before. The value is null if the settlement is refused, or
+ *     if an old version of Weir
  *     counted the earlier settlement without storing it
- * @param reason reason for which the settlement is refused; null if it is not refused
+ * @param reason reason for which the settlement is refused; null if the settlement is not refused
  */
 public record SettlementVerdict(
     UsagePosition position,
@@ -31,7 +32,8 @@ public record SettlementVerdict(
         || (outcome == Outcome.STANDS && standing == null)
         || (outcome == Outcome.REFUSED && standing != null)) {
       throw new IllegalArgumentException(
-          "a verdict must have a reason only if it is refused, and a settlement by which the call is billed only if it is not refused; outcome is "
+          "reason is required for REFUSED and not allowed for other outcomes, standing is required"
+              + " for STANDS and not allowed for REFUSED; outcome is "
               + outcome);
     }
   }

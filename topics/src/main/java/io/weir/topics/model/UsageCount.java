@@ -5,8 +5,8 @@ package io.weir.topics.model;
  * The count of a set of events of one key and window. {@link #plus} adds the counts of two sets
  * without common events. Immutable.
  *
- * @param quantity sum of the costs of allowed calls, with the actual cost of settled calls. It may
- *     be negative in an adjustment, or if a settlement was counted before its call
+ * @param quantity sum of the costs of allowed calls, with the actual cost of settled calls. The sum
+ *     may be negative in an adjustment, or if a settlement was counted before its call
  * @param callsAllowed number of allowed calls
  * @param callsDenied number of denied calls
  * @param callsFailOpen number of allowed calls that were decided without the cache

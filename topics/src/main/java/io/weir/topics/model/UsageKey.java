@@ -7,8 +7,8 @@ import io.weir.limits.Names;
  * The key of a usage count: a client, a meter and an endpoint. A special key, the key of the
  * others, represents all endpoints that have no row of their own in a window. Immutable.
  *
- * <p>A caller may also call an endpoint named {@value #OTHER}. In the key of that endpoint, {@code
- * others} is false.
+ * <p>A caller may also call an endpoint whose name is {@value #OTHER}. In the key of this endpoint,
+ * {@code others} is false.
  *
  * @param client the calling client
  * @param meter the name of the meter
@@ -35,7 +35,7 @@ public record UsageKey(String client, String meter, String endpoint, boolean oth
     this(client, meter, endpoint, false);
   }
 
-  /** Returns the key of the others of a client and meter. */
+  /** Returns the key of the others for a client and a meter. */
   public static UsageKey others(String client, String meter) {
     return new UsageKey(client, meter, OTHER, true);
   }

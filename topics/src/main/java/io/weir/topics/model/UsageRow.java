@@ -11,18 +11,18 @@ import org.jspecify.annotations.Nullable;
  * @param window the window
  * @param type FINAL for the one row that is written when the window closes; ADJUSTMENT for every
  *     later row
- * @param revision number of the row among those of this key and window, from 1
- * @param previousRecordId id of the previous row; null on the first
+ * @param revision number of the row among the rows of this key and window, from 1
+ * @param previousRecordId id of the previous row; null on the first row
  * @param reason the reason of an adjustment; null on a FINAL row
  * @param count for FINAL the totals; for ADJUSTMENT the signed difference
  * @param quantityTotal cumulative quantity including this row
  * @param inputPartition partition of the calls topic
- * @param closedThroughEpochMillis when the row is written, every window of the partition that ends
- *     at or before this time is closed or is being closed
+ * @param closedThroughEpochMillis a time: when the aggregator writes the row, every window of the
+ *     partition that ends at or before this time is closed or is being closed
  * @param complete false if the window was closed without waiting for a node that was silent for
  *     longer than the hold
  * @param emittedAtEpochMillis when the row was created, by the aggregator's clock
- * @param ownPeriod the billing period; null if it is the UTC month in which the window starts
+ * @param ownPeriod the billing period; null for the UTC month in which the window starts
  */
 public record UsageRow(
     UsageKey key,

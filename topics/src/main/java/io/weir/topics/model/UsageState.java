@@ -5,18 +5,18 @@ import io.weir.limits.BillingPeriod;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The newest figures of one key and window. They are absolute values, so a reader may process a
- * record twice. Immutable.
+ * The newest figures of one key and window. The figures are absolute values, so a reader may
+ * process a record twice. Immutable.
  *
  * @param key the key
  * @param window the window
  * @param status whether the figures are final
  * @param revision revision of the matching ledger row; 0 while the window is open
- * @param count the totals so far; the absolute value of each is at most {@link
+ * @param count the totals so far; the absolute value of each total is at most {@link
  *     CallEvent#MAX_QUANTITY}
- * @param complete false while the window is open, or if it was closed without waiting for a silent
- *     node
- * @param ownPeriod the billing period; null if it is the UTC month in which the window starts
+ * @param complete false while the window is open, or if the window was closed without waiting for a
+ *     silent node
+ * @param ownPeriod the billing period; null for the UTC month in which the window starts
  */
 public record UsageState(
     UsageKey key,

@@ -57,7 +57,7 @@ public record Problem(
     return new Problem(ProblemReason.MALFORMED_REQUEST, status, detail, null, List.of(), List.of());
   }
 
-  /** Creates the problem of a partition that no instance can answer for. */
+  /** Creates the problem of a partition for which no instance can answer. */
   public static Problem partitionUnavailable(int partition, String why) {
     return new Problem(
         ProblemReason.PARTITION_UNAVAILABLE,

@@ -5,9 +5,9 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The reason why an API rejects a request. Programs read its {@link #word}. {@code
+ * The reason why an API rejects a request. Programs read the {@link #word} of the reason. {@code
  * docs/problems.md} describes each reason and the action that the caller should take. Both APIs
- * serve the sections of this page under {@code /problems/}.
+ * serve the sections of this document under {@code /problems/}.
  */
 public enum ProblemReason {
   /** The body is not a JSON object. */
@@ -20,19 +20,19 @@ public enum ProblemReason {
   INVALID_PARAMETER(400, "A parameter is wrong"),
   /** A header field is wrong. */
   INVALID_HEADER(400, "A header field is wrong"),
-  /** The request is not valid HTTP/1.1; the status is more specific. */
+  /** The request is not valid HTTP/1.1; the response has a more specific status. */
   MALFORMED_REQUEST(400, "The request is malformed"),
   /** The policies are not valid; {@code errors} lists all errors. */
   INVALID_POLICY(400, "The policies are not valid"),
   /** The API key is unknown or has expired. */
   API_KEY_REFUSED(401, "The API key is not accepted"),
-  /** The gateway does not name the caller, or names it in an invalid form. */
+  /** The gateway does not name the caller, or names the caller in an invalid form. */
   CALLER_UNKNOWN(401, "The caller is unknown"),
   /** The request has no token, or its token is not valid. */
   TOKEN_REFUSED(401, "A valid token is required"),
   /** The token does not allow the request. */
   NOT_ALLOWED(403, "The token does not allow the request"),
-  /** The address of the requester must not read or change policies. */
+  /** Requests from this address must not read or change policies. */
   ADMIN_NOT_ALLOWED(403, "The address is not allowed"),
   /** The path does not exist. */
   NO_SUCH_ROUTE(404, "The route does not exist"),
@@ -74,7 +74,7 @@ public enum ProblemReason {
   SEARCH_BUDGET_SPENT(429, "The search budget is spent"),
   /** An internal error occurred. */
   INTERNAL_ERROR(500, "Internal error"),
-  /** The cache is unavailable, and a policy rejects calls while it is unavailable. */
+  /** The cache is unavailable, and a policy rejects calls in this case. */
   POLICY_FAILS_CLOSED(
       503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
   /** The call could not be recorded. */
@@ -97,9 +97,9 @@ public enum ProblemReason {
   NOT_READY(503, "The aggregator is not ready"),
   /** The maximum number of concurrent requests of this kind is reached. */
   BUSY(503, "Too many concurrent requests"),
-  /** The figures may be out of date, and the requested format cannot state it. */
+  /** The figures may be out of date, and the requested format cannot state this. */
   NOT_UP_TO_DATE(503, "The report may be out of date"),
-  /** No instance that has the partition replies. */
+  /** No instance with the partition has replied. */
   PARTITION_UNAVAILABLE(503, "A partition is unavailable"),
   /** The counts did not reach the requested position before the timeout. */
   POSITION_NOT_REACHED(504, "The report does not include the call yet");
@@ -144,7 +144,8 @@ public enum ProblemReason {
 
   /**
    * Returns the problem type (RFC 9457 §3.1.1): a type of draft-ietf-httpapi-ratelimit-headers-11
-   * §6 if the draft defines one, otherwise the path of the problem's page.
+   * §6 if the draft defines a type for the reason. Otherwise the type is the path of the problem's
+   * page.
    */
   public String type() {
     return type;

@@ -14,8 +14,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
 /**
- * A semaphore that is fair among clients. It grants permits, called turns, to waiting clients in
- * rotation. A client has a limited number of turns at a time, and its threads get turns in the
+ * A semaphore that is fair among clients. The semaphore grants permits, called turns, to waiting
+ * clients in rotation. A client has a limited number of turns at a time, and its threads get turns
+ * in the
  * order of arrival. A client therefore waits at most until every other client has had one turn.
  * Thread-safe.
  */

@@ -23,7 +23,10 @@ public final class LogPace {
     this.loggedNanos = nanoTime.getAsLong() - pauseNanos;
   }
 
-  /** Returns whether a log line is due now. If so, the next line is due after the pause. */
+  /**
+   * Returns whether a log line is due now. If a line is due now, the next line is due after the
+   * pause.
+   */
   public boolean isDue() {
     long nowNanos = nanoTime.getAsLong();
     boolean due = nowNanos - loggedNanos >= pauseNanos;

@@ -6,8 +6,9 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * The open resources of a process. They are closed in the reverse order of their opening. A failure
- * to close one resource does not keep the others open. Each resource is closed once. Not
+ * The open resources of a process. The stack closes the resources in the reverse order of their
+ * opening. If the close of one resource fails, the stack still closes the other resources. Each
+ * resource is closed once. Not
  * thread-safe.
  */
 public final class ResourceStack implements AutoCloseable {
@@ -25,7 +26,7 @@ public final class ResourceStack implements AutoCloseable {
   }
 
   /**
-   * Adds a resource, which is closed directly after another one.
+   * Adds a resource, which is closed directly after another resource.
    *
    * @param upper a resource of this stack
    * @return the added resource
@@ -53,8 +54,8 @@ public final class ResourceStack implements AutoCloseable {
   /**
    * Closes all resources.
    *
-   * @throws IllegalStateException after all were closed, if any failed; the exceptions of the
-   *     resources are its suppressed exceptions
+   * @throws IllegalStateException if the close of a resource failed, after the stack has closed all
+   *     resources; the suppressed exceptions are the exceptions of the resources
    */
   @Override
   public void close() {

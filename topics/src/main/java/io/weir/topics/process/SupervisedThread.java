@@ -9,30 +9,31 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A daemon thread that runs its work until {@link #close} ends it. If the work fails for any
- * reason, the thread restarts it after a pause. Thread-safe.
+ * reason, the thread restarts the work after a pause. Thread-safe.
  */
 public final class SupervisedThread implements AutoCloseable {
   /** The work of a thread. */
   public interface Work {
     /**
-     * Does the work until {@link #isClosing}. If the method returns earlier, the thread calls it
+     * Does the work until {@link #isClosing} returns true. If the method returns earlier, the
+     * thread calls it
      * again immediately.
      *
-     * @throws InterruptedException if the thread was interrupted. This counts as a failure unless
-     *     the thread is being closed
+     * @throws InterruptedException if the thread was interrupted. An interruption counts as a
+     *     failure unless the thread is being closed
      */
     void run() throws InterruptedException;
 
     /**
-     * Handles a failure of the work. Not called while the thread is being closed.
+     * Handles a failure of the work. The thread does not call this method while it is being closed.
      *
      * @return the pause before the work is restarted, in milliseconds
      */
     long failed(Throwable failure);
 
     /**
-     * Ends the operation in which the work may be blocked, because the thread is being closed.
-     * Called by the thread that calls {@link SupervisedThread#close}.
+     * Ends an operation in which the work may be blocked, so that the thread can end. The thread
+     * that calls {@link SupervisedThread#close} also calls this method.
      *
      * @param worker the thread that does the work
      */
@@ -49,7 +50,7 @@ public final class SupervisedThread implements AutoCloseable {
   private final Thread thread;
 
   /**
-   * Creates a thread that {@link #start} starts.
+   * Creates a thread; {@link #start} starts it.
    *
    * @param name the thread's name
    */
@@ -117,8 +118,8 @@ public final class SupervisedThread implements AutoCloseable {
   }
 
   /**
-   * Ends the thread. It wakes up the work, waits until the thread ends, and interrupts it after the
-   * timeout.
+   * Ends the thread. The method wakes up the work and waits until the thread ends. After the
+   * timeout, it interrupts the thread.
    *
    * @param timeout how long to wait before the interruption, and again after the interruption
    */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Threads that restart their work after a failure, exponential back-off, a limit on repeated log
+ * Tools for threads and resources: supervised threads, exponential back-off, a limit on repeated
+ * log
  * lines, a stack of open resources, and a semaphore that is fair among clients. The package depends
  * only on the logging API.
  */

@@ -55,8 +55,8 @@ public final class BatchHeaderCodec {
   }
 
   /**
-   * Returns whether the digests of a batch cover whole lines. In batches of older nodes they cover
-   * the id, the cost, the verdict and the actual cost.
+   * Returns whether the digests of a batch cover whole lines. In batches of older nodes, the
+   * digests cover only the id, the cost, the verdict and the actual cost.
    *
    * @param headers function that returns a header's value; null if the record has no such header
    */

@@ -12,8 +12,8 @@ import java.util.List;
  * after the last line. {@code a\nb} and {@code a\nb\n} have two lines, {@code \n} has one empty
  * line, and an empty value has no line. Line numbers begin at 1.
  *
- * <p>An instance may be used for many batches, and keeps no reference to them. It allocates memory
- * only for a batch with more lines than every earlier batch. Not thread-safe.
+ * <p>An instance may be used for many batches, and keeps no reference to them. An instance
+ * allocates memory only if a batch has more lines than every earlier batch. Not thread-safe.
  */
 public final class BatchLines {
   private static final byte LINE_FEED = '\n';
@@ -32,7 +32,7 @@ public final class BatchLines {
   }
 
   /**
-   * Finds the lines of a value. They replace the lines of the previous value.
+   * Finds the lines of a value. The found lines replace the lines of the previous value.
    *
    * @return the number of lines
    */

@@ -38,8 +38,8 @@ final class BillingMembers {
   }
 
   /**
-   * Reads the current member of a call line; returns false if it is not a member of a billing
-   * period.
+   * Reads the current member of a call line; returns false if the member does not belong to a
+   * billing period.
    */
   boolean read(JsonParser json, String member) throws IOException, MalformedRecordException {
     switch (member) {
@@ -57,7 +57,7 @@ final class BillingMembers {
   }
 
   /**
-   * Returns the billing period of a call line; null if it has no such members.
+   * Returns the billing period of a call line; null if the line has no such members.
    *
    * @throws IllegalArgumentException if the values do not form a billing period
    */
@@ -85,8 +85,8 @@ final class BillingMembers {
   }
 
   /**
-   * Returns the period of a ledger row or state record; null if it is the UTC month in which its
-   * window starts.
+   * Returns the period of a ledger row or state record; null for the UTC month in which the window
+   * starts.
    */
   static @Nullable BillingPeriod ofUsage(Members record, UsageWindow window)
       throws MalformedRecordException {

@@ -26,14 +26,15 @@ import org.jspecify.annotations.Nullable;
  * billing_period_start_ms, billing_period_end_ms, billing_zone, billing_period_before,
  * billing_period_before_start_ms, actual_cost, settled_at_ms, call_position}. A charge has {@code
  * key, epoch, cost, charged, version, full_at_us, capacity, refill_tokens, refill_period_us,
- * ends_at_us}. Without {@code epoch} it has no stamp, and without {@code capacity} it has no limit.
+ * ends_at_us}. A charge without {@code epoch} has no stamp, and a charge without {@code capacity}
+ * has no limit.
  * A quota has {@code ends_at_us} and no refill. Absent {@code version} and {@code full_at_us} mean
  * 0.
  *
  * <p>Without {@code policy}, {@code ip_prefix} or {@code charges}, the call has no such value. The
- * default of {@code policies_version} is 0, of {@code id_from_caller} false, and of {@code
- * billing_period} the UTC month. Without {@code actual_cost} and {@code settled_at_ms} the line is
- * a call, not a settlement. Without {@code call_position} a settlement does not state the position
+ * defaults are 0 for {@code policies_version}, false for {@code id_from_caller}, and the UTC month
+ * for {@code billing_period}. Without {@code actual_cost} and {@code settled_at_ms}, the line is
+ * a call, not a settlement. Without {@code call_position}, a settlement does not state the position
  * of its call. Every other member is required. Stateless and thread-safe.
  */
 public final class CallLineCodec {

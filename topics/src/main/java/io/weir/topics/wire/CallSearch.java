@@ -6,14 +6,14 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A search for the calls that may contain a text, such as a client or an id. It compares the bytes
- * of each line, and decodes only lines that may contain the text. A search of many batches is
+ * A search for the calls that may contain a text, such as a client or an id. A search compares the
+ * bytes of each line, and decodes only lines that may contain the text. A search of many batches is
  * therefore cheap. The caller must check whether a member of the call contains the text. Not
  * thread-safe.
  *
  * <p>Example: a search for {@code acme} decodes all lines with these four bytes, including {@code
- * "client":"acme2"}. It also decodes every line with a backslash, because the text may be escaped
- * there.
+ * "client":"acme2"}. The search also decodes every line with a backslash, because such a line may
+ * contain the text in an escaped form.
  */
 public final class CallSearch {
   private static final byte[] NONE = {};
@@ -35,7 +35,7 @@ public final class CallSearch {
   }
 
   /**
-   * Begins a new batch. It replaces the previous batch.
+   * Begins a new batch. The new batch replaces the previous batch.
    *
    * @param batch the lines of the batch; must not be modified until the next batch begins
    * @return the number of lines; 0 if no line can contain the text

@@ -14,7 +14,7 @@ import java.util.Locale;
  * <p>A correction has {@code bucket, epoch, version, charged, full_at_us, total, drift, reason,
  * disturbed_at_ms, as_of_ms, known_through_us} and the members of the limit (see {@link
  * LimitMembers}). The default of {@code known_through_us} is 0, because an earlier release did not
- * write it.
+ * write this member.
  */
 public final class CorrectionCodec {
   /** The value of the header {@code weir-type} on a correction. */
@@ -75,8 +75,8 @@ public final class CorrectionCodec {
   }
 
   /**
-   * Returns the key of a {@link CacheRestored}. It begins with {@code @}, so it differs from the
-   * key of every bucket.
+   * Returns the key of a {@link CacheRestored}. The key begins with {@code @}, so it differs from
+   * the key of every bucket.
    */
   public static String restoredKey(int partition) {
     return String.format(Locale.ROOT, "@restored/%05d", partition);

@@ -11,7 +11,7 @@ import java.io.IOException;
 import java.time.Duration;
 
 /**
- * Codec for ledger rows, as flat JSON. A row has wire version 2 if its client is billed by its own
+ * Codec for ledger rows, as flat JSON. A row has wire version 2 if the client is billed by its own
  * calendar, otherwise version 1. In version 2, {@code billing_period} is a date, and the members
  * for its bounds and zone follow. {@link #decode} accepts both versions. Stateless and thread-safe.
  */

@@ -48,7 +48,7 @@ final class LimitMembers {
     return limit.limit();
   }
 
-  /** Reads the current member; returns false if it is not a member of a limit. */
+  /** Reads the current member; returns false if the member does not belong to a limit. */
   boolean read(JsonParser json, String member) throws IOException, MalformedRecordException {
     if (member.equals(ALGORITHM)) {
       algorithm = Json.text(json, member);

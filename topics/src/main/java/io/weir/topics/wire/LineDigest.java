@@ -13,8 +13,9 @@ public final class LineDigest {
   private LineDigest() {}
 
   /**
-   * Returns the digest of a line without its line feed. It is FNV-1a (64 bit, Fowler/Noll/Vo) over
-   * the bytes, mixed by the 64-bit mixer of SplitMix (Steele, Lea, Flood, "Fast splittable
+   * Returns the digest of a line without its line feed. The digest is FNV-1a (64 bit,
+   * Fowler/Noll/Vo) over the bytes. The 64-bit mixer of SplitMix then mixes the result (Steele,
+   * Lea, Flood, "Fast splittable
    * pseudorandom number generators", OOPSLA 2014).
    *
    * @param start index of the first byte

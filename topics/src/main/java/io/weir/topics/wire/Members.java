@@ -11,8 +11,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The members of one JSON object, for records whose decoding need not be fast. It contains scalars,
- * lists of integers and lists of objects, and ignores other members. Immutable.
+ * The members of one JSON object, for records whose decoding need not be fast. An instance contains
+ * scalars, lists of integers and lists of objects, and ignores other members. Immutable.
  */
 final class Members {
   /** Placeholder for a list element that is neither an integer nor an object. */

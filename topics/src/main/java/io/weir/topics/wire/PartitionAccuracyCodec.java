@@ -20,8 +20,8 @@ public final class PartitionAccuracyCodec {
   private PartitionAccuracyCodec() {}
 
   /**
-   * Returns the record's key. It begins with {@code @}, so it differs from the key of every usage
-   * state, where {@code @} is percent-encoded.
+   * Returns the record's key. The key begins with {@code @}, so it differs from the key of every
+   * usage state, where {@code @} is percent-encoded.
    */
   public static String key(int partition) {
     return String.format(Locale.ROOT, "@accuracy/%05d", partition);

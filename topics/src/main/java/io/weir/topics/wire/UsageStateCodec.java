@@ -20,8 +20,8 @@ import java.util.Locale;
  */
 public final class UsageStateCodec {
   /**
-   * The text in keys that represents the others. It differs from the text of every endpoint, where
-   * {@code @} is percent-encoded.
+   * The text that represents the others in keys. This text differs from the text of every endpoint,
+   * where {@code @} is percent-encoded.
    */
   private static final String OTHERS = "@others";
 

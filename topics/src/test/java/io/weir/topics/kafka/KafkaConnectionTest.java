@@ -96,10 +96,10 @@ final class KafkaConnectionTest {
     "default.timestamp.extractor, exact counts depend",
     "check.crcs, exact counts depend",
     "interceptor.classes, exact counts depend",
-    "fetch.min.bytes, operators cannot set it",
-    "__processing.threads.enabled__, operators cannot set it",
-    "producer.acks, to some clients only; set acks",
-    "main.consumer.isolation.level, to some clients only"
+    "fetch.min.bytes, operators must not set the property",
+    "__processing.threads.enabled__, operators must not set the property",
+    "producer.acks, to some clients; set acks",
+    "main.consumer.isolation.level, to some clients"
   })
   void whatCorrectnessNeeds_cannotBeSet_andSaysSo(String name, String why) throws IOException {
     String inFile = refusal(Map.of("WEIR_KAFKA_CONFIG", file(name + "=x").toString()));
