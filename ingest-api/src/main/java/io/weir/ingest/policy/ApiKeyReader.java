@@ -58,7 +58,7 @@ final class ApiKeyReader {
   private @Nullable ApiKey key(JsonNode node, String path) {
     int problemsBefore = fields.count();
     if (!node.isObject()) {
-      fields.problem(path + " must be a mapping of id, sha256, expires_at");
+      fields.problem(path + " must be a mapping with the fields id, sha256, expires_at");
       return null;
     }
     fields.refuseUnknown(node, path, FIELDS);

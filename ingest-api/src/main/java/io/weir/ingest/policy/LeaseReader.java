@@ -51,7 +51,7 @@ final class LeaseReader {
       return null;
     }
     if (!node.isObject()) {
-      fields.problem(path + " must be a mapping of tokens and for");
+      fields.problem(path + " must be a mapping with the fields tokens and for");
       return null;
     }
     fields.refuseUnknown(node, path, Set.of("tokens", "for"));

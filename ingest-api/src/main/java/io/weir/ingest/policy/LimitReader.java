@@ -228,7 +228,7 @@ final class LimitReader {
       fields.problem(
           path
               + ".window must be whole seconds"
-              + (subWindows == 1 ? "" : " for each of the " + subWindows + " sub_windows")
+              + (subWindows == 1 ? "" : " in each of the " + subWindows + " sub_windows")
               + ", but is "
               + Shown.of(node.path("window")));
       return null;

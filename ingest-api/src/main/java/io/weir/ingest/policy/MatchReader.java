@@ -36,7 +36,8 @@ final class MatchReader {
       return PolicyMatch.ANY;
     }
     if (!node.isObject()) {
-      fields.problem(path + " must be a mapping of client, endpoint, meter, ip, attributes");
+      fields.problem(
+          path + " must be a mapping with the fields client, endpoint, meter, ip, attributes");
       return PolicyMatch.ANY;
     }
     fields.refuseUnknown(node, path, Set.of("client", "endpoint", "meter", "ip", "attributes"));
@@ -150,7 +151,7 @@ final class MatchReader {
       return absent;
     }
     if (!node.isObject()) {
-      fields.problem(path + " must be a mapping of ipv4 and ipv6");
+      fields.problem(path + " must be a mapping with the fields ipv4 and ipv6");
       return absent;
     }
     if (!key.contains(KeyPart.IP)) {

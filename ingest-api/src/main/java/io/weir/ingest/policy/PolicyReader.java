@@ -354,7 +354,9 @@ final class PolicyReader {
   private ClientSettings settingsOf(JsonNode node, String path) {
     if (!node.isObject()) {
       fields.problem(
-          path + " must be a mapping of plan, limits, time_zone, billing_anchor, api_keys");
+          path
+              + " must be a mapping with the fields plan, limits, time_zone, billing_anchor,"
+              + " api_keys");
       return ClientSettings.NONE;
     }
     fields.refuseUnknown(node, path, CLIENT_FIELDS);

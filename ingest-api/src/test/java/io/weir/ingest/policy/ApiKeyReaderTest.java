@@ -62,7 +62,7 @@ final class ApiKeyReaderTest {
       delimiter = '|',
       value = {
         "{}| must be a list of at most 100 keys",
-        "[k]| [0] must be a mapping of id, sha256, expires_at",
+        "[k]| [0] must be a mapping with the fields id, sha256, expires_at",
         "[{sha256: HASH}]| [0].id is missing",
         "[{id: 7, sha256: HASH}]| [0].id must be a string",
         "[{id: '', sha256: HASH}]| [0].id must be 1 to 64 of the characters A-Z a-z 0-9 . _ - and"

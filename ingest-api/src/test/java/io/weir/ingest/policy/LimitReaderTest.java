@@ -165,7 +165,7 @@ final class LimitReaderTest {
     assertHolds(problems, "policies[0].limit.sub_windows must be");
     assertHolds(problems, "policies[0].limit.align is not known");
     assertHolds(
-        problems, "policies[1].limit.window must be whole seconds for each of the 7 sub_windows");
+        problems, "policies[1].limit.window must be whole seconds in each of the 7 sub_windows");
     assertHolds(problems, "policies[2].limit.window must be whole seconds, but is");
     assertHolds(problems, "policies[3].limit.window must be an ISO 8601 duration");
     assertHolds(problems, "policies[4].limit: limit 9007199254740991 with sub-windows");

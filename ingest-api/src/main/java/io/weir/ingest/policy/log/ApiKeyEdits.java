@@ -16,8 +16,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Creates the changes by which operators add and remove API keys of a client. Stateless and
- * thread-safe.
+ * Creates policy changes that add an API key to a client or remove one. Stateless and thread-safe.
  */
 public final class ApiKeyEdits {
   private static final String KEYS = "api_keys";
@@ -52,8 +51,8 @@ public final class ApiKeyEdits {
   }
 
   /**
-   * Returns a change that removes a key from a client. The client's other settings do not change,
-   * so that a client without keys is still a known client.
+   * Returns a change that removes a key from a client. The client's other settings do not change. A
+   * client without keys is still a known client.
    *
    * @param id the id of the key
    * @param seen the expected version of the client's entry, as in {@link PolicyEdits#put}
@@ -92,8 +91,8 @@ public final class ApiKeyEdits {
   }
 
   /**
-   * Returns the API keys that the drafts would remove, each as {@code ID of client NAME}. A key
-   * whose id or expiry only changes is not removed.
+   * Returns the API keys that the drafts would remove, each as {@code ID of client NAME}. If a
+   * draft only changes the id or the expiry of a key, the key counts as kept.
    */
   public static List<String> revoked(PolicyLogState state, List<Draft> drafts) {
     List<String> revoked = new ArrayList<>();
@@ -115,7 +114,7 @@ public final class ApiKeyEdits {
     return revoked;
   }
 
-  /** Refuses a file that lacks published keys, because Weir could not restore these keys. */
+  /** Refuses a file without some of the published keys, because Weir could not restore them. */
   static void requireNoneRevoked(PolicyLogState state, List<Draft> drafts) throws RefusedException {
     List<String> revoked = revoked(state, drafts);
     if (!revoked.isEmpty()) {

@@ -15,8 +15,8 @@ import java.util.HexFormat;
  *
  * @param name the file's name, for the log
  * @param tree the content, as parsed by {@link io.weir.ingest.policy.PolicyFile}
- * @param digest SHA-256 of the content in hexadecimal digits; does not depend on comments and
- *     layout
+ * @param digest SHA-256 of the content in hexadecimal digits; comments and layout do not change the
+ *     digest
  */
 public record AppliedFile(String name, JsonNode tree, String digest) {
   /** Creates an instance, and computes the digest. */

@@ -6,13 +6,13 @@ import java.util.IdentityHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The JSON texts of contents. Contents that are the same object share one text, which is written
- * once. The contents must not be modified meanwhile. Not thread-safe.
+ * The JSON texts of contents. This class writes the text of each content object only once. The
+ * contents must not be modified while this object is in use. Not thread-safe.
  */
 final class ContentTexts {
   private final IdentityHashMap<JsonNode, byte[]> texts = new IdentityHashMap<>();
 
-  /** Returns the text of a content, which must not be modified; null if there is no content. */
+  /** Returns the text of a content; null if there is no content. The text must not be modified. */
   byte @Nullable [] of(@Nullable JsonNode content) {
     return content == null ? null : texts.computeIfAbsent(content, PolicyEntryCodec::bytes);
   }

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Converts the drafts of a change to entries of the next version. Immutable.
  *
- * @param received the entries of the log, up to its end
+ * @param received all entries of the log
  * @param before the state to which the change is applied
  * @param nowMillis time of the change, in milliseconds since the epoch
  */

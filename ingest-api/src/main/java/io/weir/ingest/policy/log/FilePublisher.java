@@ -40,12 +40,12 @@ final class FilePublisher {
 
   /**
    * Publishes the file if the log is empty. If the log was lost, publishes the policies of the
-   * snapshot instead. If policies are already published, logs a warning if they differ from the
-   * file, and does not change them.
+   * snapshot instead. Never changes published policies, and logs a warning if they differ from the
+   * file.
    *
    * @param state the valid content of the log
-   * @return whether policies are published; otherwise the caller must call again with the next
-   *     state
+   * @return whether policies are published; if not, the caller must call this method again with the
+   *     next state
    */
   boolean settle(PolicyLogState state, PolicySnapshot snapshot) {
     if (state.version() > 0) {

@@ -23,16 +23,17 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Publishes changes of policies to the log. Changes of all editors, on any node, are serialized.
- * For this, all editors use the same transactional id, and the start of a transaction fences off
- * every other editor (KIP-98). The editor then reads the log to its end and applies the change to
- * that state. If another editor fences it off, the editor starts again. Each change has a unique
- * id. If Kafka's reply to a commit was lost, the editor looks for this id in the log. Thread-safe.
+ * Publishes changes of policies to the log. Kafka serializes the changes of all editors on all
+ * nodes. All editors use the same transactional id, so the start of a transaction fences off every
+ * other editor (KIP-98). After the start, the editor reads the log to its end and applies the
+ * change to that state. An editor that another editor fenced off starts again. Each change has a
+ * unique id. If Kafka's reply to a commit was lost, the editor looks for the change's id in the
+ * log. Thread-safe.
  */
 public final class PolicyEditor {
   /**
    * The transactional id of all editors. With ACLs, each editor needs the permission {@code Write}
-   * for it.
+   * for this id.
    */
   public static final String TRANSACTIONAL_ID = "weir-policies";
 
@@ -54,7 +55,7 @@ public final class PolicyEditor {
   private final String clientId;
   private final Clock clock = Clock.systemUTC();
 
-  /** Serializes the changes of one process, so that they do not fence each other off. */
+  /** Serializes the changes of one process, so that its editors do not fence each other off. */
   private final ReentrantLock turn = new ReentrantLock();
 
   /**
@@ -93,7 +94,7 @@ public final class PolicyEditor {
    */
   public interface Change {
     /**
-     * Returns the entries to write; an empty list if the state is already as intended.
+     * Returns the entries to write; an empty list if the state already has the intended content.
      *
      * @throws RefusedException if the change cannot be applied to this state
      */
@@ -124,8 +125,8 @@ public final class PolicyEditor {
     default void review(PolicyLogState state, List<Draft> drafts) throws RefusedException {}
 
     /**
-     * Returns the minimum version of the change. After a loss of the log it exceeds all earlier
-     * versions.
+     * Returns the minimum version of the change. After a loss of the log, the minimum exceeds all
+     * earlier versions.
      */
     default long leastVersion() {
       return 1;
@@ -191,8 +192,8 @@ public final class PolicyEditor {
    *
    * @param changedBy the author of the change, as free text
    * @param timeout maximum time for all attempts
-   * @throws RefusedException if the change was not made. With {@link Reason#UNAVAILABLE} the change
-   *     may have been made, if Kafka became unavailable during the commit
+   * @throws RefusedException if the change was not made. With {@link Reason#UNAVAILABLE}, Kafka may
+   *     have made the change if it became unavailable during the commit
    */
   public Outcome change(String changedBy, Duration timeout, Change change) throws RefusedException {
     long deadlineNanos = System.nanoTime() + timeout.toNanos();
@@ -232,8 +233,8 @@ public final class PolicyEditor {
   }
 
   /**
-   * Returns whether the broker does not allow the transaction timeout. The client library throws an
-   * exception without a type for it.
+   * Returns whether the broker does not allow the transaction timeout. The Kafka client has no
+   * exception type for this case.
    */
   private static boolean isTimeoutTooLong(Exception failed) {
     return String.valueOf(failed.getMessage()).contains(MAX_TIMEOUT_SETTING);
@@ -391,8 +392,8 @@ public final class PolicyEditor {
     }
 
     /**
-     * Checks whether an entry belongs to this change. If so, an earlier attempt made the change,
-     * and Kafka's reply was lost.
+     * Checks whether an entry belongs to this change. Such an entry shows that an earlier attempt
+     * made the change, and that Kafka's reply was lost.
      */
     private void look(PolicyEntry entry) {
       wasMade |= entry.change().id().equals(id);
@@ -418,7 +419,8 @@ public final class PolicyEditor {
 
     /**
      * Adds deletions of unreadable and invalid entries whose keys the change does not write. Keeps
-     * the enforcement switch and the notes of applied files, because a file does not contain them.
+     * the enforcement switch and the notes of applied files, because a policy file contains
+     * neither.
      */
     private void addBeyondTheState(ReceivedChanges received, List<Draft> drafts) {
       Set<PolicyKey> keys = new TreeSet<>(received.keysBeyondTheState());

@@ -54,7 +54,9 @@ public final class PolicyEdits {
     }
   }
 
-  /** Returns a change that publishes the policies that a node still has, after the log was lost. */
+  /**
+   * Returns a change that publishes a node's own copy of the policies after the loss of the log.
+   */
   static Change restore(PolicyLogState known) {
     return new FirstChange() {
       @Override
@@ -126,9 +128,9 @@ public final class PolicyEdits {
   }
 
   /**
-   * Returns a change that replaces all policies, plans, clients and settings by those of a file.
-   * The change is refused if a client would lose an API key. The reason is that only the log has
-   * the hashes of created keys, and Weir would immediately refuse their callers.
+   * Returns a change that replaces all policies, plans, clients and settings by the contents of a
+   * file. The editor refuses the change if a client would lose an API key. Only the log has the
+   * hashes of created keys, and Weir would refuse callers with a lost key immediately.
    *
    * @param file the file
    */
@@ -142,8 +144,7 @@ public final class PolicyEdits {
   }
 
   /**
-   * Returns the same change as {@link #apply(AppliedFile)}, but optionally permits the loss of API
-   * keys.
+   * Returns the change of {@link #apply(AppliedFile)}, and optionally permits the loss of API keys.
    *
    * @param mayRevokeKeys whether clients may lose API keys
    */
@@ -158,7 +159,7 @@ public final class PolicyEdits {
         };
   }
 
-  /** Adds a note with the file's name to the history, unless the file changes nothing. */
+  /** Adds a note with the file's name to the history, if the file changes something. */
   private static List<Draft> withNote(PolicyLogState state, AppliedFile file, List<Draft> drafts) {
     // the first version is published even if the file is empty
     if (!drafts.isEmpty() || state.version() == 0) {

@@ -7,9 +7,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An entry of the policy log: the new content of one key. A change of several keys has one version
- * and one entry per key, which take effect together. The content is stored as JSON text to save
- * memory, because a node keeps an entry for each client with settings. Immutable.
+ * An entry of the policy log: the new content of one key. A change of several keys has one version,
+ * and one entry per key. All entries of a change take effect together. The content is stored as
+ * JSON text to save memory, because a node keeps an entry for each client with settings. Immutable.
  */
 public final class PolicyEntry {
   private final PolicyKey key;
@@ -51,7 +51,7 @@ public final class PolicyEntry {
     this.untilThen = untilThen;
   }
 
-  /** Returns an entry with contents as JSON text, which must not be modified. */
+  /** Returns an entry with the given JSON texts as contents. The texts must not be modified. */
   static PolicyEntry ofTexts(
       PolicyKey key,
       Change change,
@@ -130,12 +130,16 @@ public final class PolicyEntry {
     return tree(untilThen);
   }
 
-  /** Returns the content as JSON text, which must not be modified; null if the key was deleted. */
+  /**
+   * Returns the content as JSON text; null if the key was deleted. The text must not be modified.
+   */
   byte @Nullable [] contentText() {
     return content;
   }
 
-  /** Returns the content until the new one is in force as JSON text; null if there is none. */
+  /**
+   * Returns {@link #untilThen} as JSON text; null if there is none. The text must not be modified.
+   */
   byte @Nullable [] untilThenText() {
     return untilThen;
   }
@@ -153,16 +157,16 @@ public final class PolicyEntry {
   }
 
   /**
-   * Returns a copy of this entry that uses the given array, which has the same content. So entries
-   * can share an array.
+   * Returns a copy of this entry that uses the given array as its content. The array must equal the
+   * current content. So several entries can share one array.
    */
   PolicyEntry sharing(byte[] text) {
     return new PolicyEntry(key, change, order, text, untilThen);
   }
 
   /**
-   * Returns a copy of this entry that uses the given change object, which is equal. So entries can
-   * share it.
+   * Returns a copy of this entry that uses the given change object. The object must equal the
+   * current change. So several entries can share one object.
    */
   PolicyEntry ofChange(Change shared) {
     return new PolicyEntry(key, shared, order, content, untilThen);

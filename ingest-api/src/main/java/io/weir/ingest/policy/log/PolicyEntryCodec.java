@@ -15,18 +15,19 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Encodes policy entries as record values, and decodes them. A value is a JSON object with the
- * members {@code version, parts, policies_version, clients_version, changed_at_ms, changed_by,
- * change}. A policy also has the member {@code order}. The content is in a member named after the
- * kind of the key; a deletion has {@code deleted: true} instead. If a policy takes effect later,
- * the member {@code until_then} has the earlier policy. The encoder also writes {@code part},
- * because nodes of earlier releases require it. The decoder ignores unknown members. Stateless and
+ * members
+ * {@code version, parts, policies_version, clients_version, changed_at_ms, changed_by, change}. A
+ * policy also has the member {@code order}. The content is in a member named after the kind of the
+ * key; a deletion has {@code deleted: true} instead. If a policy takes effect later, the member
+ * {@code until_then} contains the earlier policy. The encoder also writes {@code part}, because
+ * nodes of earlier releases require it. The decoder ignores unknown members. Stateless and
  * thread-safe.
  */
 final class PolicyEntryCodec {
   static final ObjectMapper JSON =
       new ObjectMapper().enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS);
 
-  /** The size of most records, which contain a client with one limit of its own. */
+  /** Initial buffer size, enough for most records: a client with one limit of its own. */
   private static final int USUAL_BYTES = 512;
 
   private static final String DELETED = "deleted";
@@ -48,7 +49,8 @@ final class PolicyEntryCodec {
   }
 
   /**
-   * Encodes the members of a change: the beginning of a record's value, without a closing brace.
+   * Encodes the members of a change. The result is the beginning of a record's value, without a
+   * closing brace.
    */
   static byte[] encodeChange(PolicyEntry.Change change) {
     ByteArrayOutputStream value = new ByteArrayOutputStream(USUAL_BYTES);
@@ -173,7 +175,7 @@ final class PolicyEntryCodec {
   }
 
   /**
-   * Returns a normalized tree, obtained by writing and parsing it. So trees with the same content
+   * Writes and parses a tree, and returns the parsed tree. Normalized trees with the same content
    * are equal.
    */
   static JsonNode normal(JsonNode tree) {

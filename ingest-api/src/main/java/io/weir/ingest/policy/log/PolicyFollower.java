@@ -23,16 +23,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Provides the policies that a node enforces. It follows the policy log, and replaces the whole set
- * atomically when a change takes effect. While Kafka is unavailable the node keeps its policies. A
- * node that starts without Kafka uses the last version on its disk, or else its policy file.
- * Thread-safe.
+ * Provides the policies that a node enforces. The follower reads the policy log, and replaces the
+ * whole set atomically when a change takes effect. While Kafka is unavailable, the node keeps its
+ * policies. A node that starts without Kafka uses the last version on its disk. If the disk has no
+ * version, the node uses its policy file. Thread-safe.
  */
 public final class PolicyFollower implements AutoCloseable {
   /** Maximum wait for the next record at a start, if the node has a snapshot or a file. */
   private static final Duration START_TIMEOUT = Duration.ofSeconds(3);
 
-  /** The same for a node without a snapshot and a file. */
+  /**
+   * Maximum wait for the next record at the start of a node that has neither a snapshot nor a
+   *  file.
+   */
   private static final Duration LONG_START_TIMEOUT = Duration.ofSeconds(15);
 
   private static final Duration READ_TIMEOUT = Duration.ofSeconds(10);
@@ -40,7 +43,7 @@ public final class PolicyFollower implements AutoCloseable {
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
   private static final long PAUSE_MILLIS = 1_000;
 
-  /** Interval at which a start looks for progress while it waits for the log. */
+  /** Interval at which a starting node checks whether records arrive while it waits for the log. */
   private static final Duration STEP = Duration.ofMillis(100);
 
   /** Minimum time between two log lines about a lasting failure. */
@@ -67,10 +70,10 @@ public final class PolicyFollower implements AutoCloseable {
    * The policies in force.
    *
    * @param state the current version
-   * @param set the policies of that version that are currently in force
+   * @param set the policies of {@code state} that are currently in force
    * @param matcher the compiled form of {@code set}
-   * @param untilMillis time at which the set of this version changes next, in milliseconds since
-   *     the epoch
+   * @param untilMillis next time at which {@code set} changes without a new version, in
+   *     milliseconds since the epoch
    * @param source the source of the version
    */
   public record InForce(
@@ -174,9 +177,9 @@ public final class PolicyFollower implements AutoCloseable {
 
   /**
    * Publishes the node's file if the log is empty, and waits until the file is in force. If
-   * policies are already published, they stay in force, and a log event reports the difference.
-   * Must be called when the node's start can no longer fail. If Kafka does not reply, the follower
-   * retries until it does.
+   * policies are already published, they stay in force, and a log event reports how the file
+   * differs. Call this method only when the node's start can no longer fail. While Kafka does not
+   * reply, the follower retries.
    *
    * @param timeout maximum time to wait
    */
@@ -237,7 +240,7 @@ public final class PolicyFollower implements AutoCloseable {
     }
   }
 
-  /** Makes a change for which other threads wait. */
+  /** Runs a change of this object's state, and wakes the threads that wait for a change. */
   private void signal(Runnable change) {
     lock.lock();
     try {

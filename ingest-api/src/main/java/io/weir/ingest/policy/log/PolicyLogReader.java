@@ -22,9 +22,9 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the policy log, which consists of the policies topic and the clients topic. It first reads
- * to the current end, and then follows new records. Not thread-safe, except for {@link #wakeUp} and
- * {@link #progress}.
+ * Reads the policy log, which consists of the policies topic and the clients topic. The reader
+ * first reads to the current end, and then follows new records. Not thread-safe, except for
+ * {@link #wakeUp} and {@link #progress}.
  */
 public final class PolicyLogReader implements AutoCloseable {
   private static final List<TopicPartition> PARTITIONS =
@@ -35,7 +35,7 @@ public final class PolicyLogReader implements AutoCloseable {
   private static final int MAX_POLL_RECORDS = 10_000;
   private static final int API_TIMEOUT_MILLIS = 5_000;
 
-  /** Maximum delay between two entries of a change. */
+  /** Maximum time between the arrivals of two entries of one change. */
   private static final long MAX_GAP_NANOS = Duration.ofSeconds(5).toNanos();
 
   /**
@@ -105,7 +105,7 @@ public final class PolicyLogReader implements AutoCloseable {
     return open(kafka, clientId, System::nanoTime);
   }
 
-  /** Opens a reader that takes the time for {@link #follow} from a clock. */
+  /** Opens a reader that measures time in {@link #follow} with the given clock. */
   static PolicyLogReader open(KafkaConnection kafka, String clientId, LongSupplier nanoTime) {
     return new PolicyLogReader(
         kafka.consumer(
@@ -172,7 +172,9 @@ public final class PolicyLogReader implements AutoCloseable {
     return state();
   }
 
-  /** Does the same as {@link #readToEnd(Duration, Consumer)}, without a listener. */
+  /**
+   * Reads the log to its end as {@link #readToEnd(Duration, Consumer)} does, without a listener.
+   */
   public PolicyLogState readToEnd(Duration timeout) {
     return readToEnd(timeout, entry -> {});
   }

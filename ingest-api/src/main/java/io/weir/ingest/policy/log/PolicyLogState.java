@@ -62,7 +62,7 @@ public final class PolicyLogState {
    * @param policy the policy in force from {@code fromMillis} on
    * @param fromMillis time from which {@code policy} is in force, in milliseconds since the epoch;
    *     0 if it has no start
-   * @param before the policy in force until then; null for none
+   * @param before the policy in force before {@code fromMillis}; null for none
    */
   record Timed(Policy policy, long fromMillis, @Nullable Policy before) {
     @Nullable Policy at(long epochMillis) {
@@ -87,7 +87,10 @@ public final class PolicyLogState {
     }
   }
 
-  /** Returns a policy in the weaker of its own mode and the mode of the enforcement switch. */
+  /**
+   * Returns a policy in its own mode or in the mode of the enforcement switch, whichever is
+   *  weaker.
+   */
   private Policy switched(Policy policy) {
     return enforcement.compareTo(policy.mode()) > 0 ? policy.inMode(enforcement) : policy;
   }
@@ -143,7 +146,7 @@ public final class PolicyLogState {
     return enforcement;
   }
 
-  /** Returns the current entry of a key; null if it was never written. */
+  /** Returns the newest entry of a key; null if the key was never written. */
   public @Nullable PolicyEntry entry(PolicyKey key) {
     return entries.get(key);
   }
@@ -196,8 +199,8 @@ public final class PolicyLogState {
   /**
    * Returns the state after the given changes.
    *
-   * @param changes the changes in the order of their versions; of two changes of a key, the later
-   *     one applies
+   * @param changes the changes in the order of their versions; if two changes write the same key,
+   *     the later change applies
    * @throws InvalidPoliciesException if the resulting state is invalid
    */
   public PolicyLogState after(Collection<PolicyEntry> changes) throws InvalidPoliciesException {
@@ -205,8 +208,8 @@ public final class PolicyLogState {
   }
 
   /**
-   * Returns the state that consists only of a file. It has version 0, and serves a node that has
-   * not read the log yet.
+   * Returns the state that consists only of a file. The state has version 0. A node uses it until
+   * it has read the log.
    *
    * @throws InvalidPoliciesException if the file is not valid
    */

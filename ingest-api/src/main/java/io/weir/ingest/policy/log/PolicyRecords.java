@@ -12,24 +12,25 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Encodes and decodes the records of a policy log one after another, as {@link PolicyEntryCodec}
- * does. A change of many clients has as many records, with equal members of the change and few
- * different contents. Such a record is compared with earlier ones instead of being parsed, in a
- * tenth of the time. Entries with an equal change or content share it. Not thread-safe.
+ * does. A change of many clients has one record per client. The records have the same change
+ * members, and few different contents. So this class compares a record with earlier records before
+ * it parses the record. A comparison takes a tenth of the time of parsing. Entries with equal
+ * changes or contents share one object. Not thread-safe.
  */
 final class PolicyRecords {
   private static final byte[] CONTENT =
       (",\"" + PolicyKey.Kind.CLIENT.word() + "\":").getBytes(StandardCharsets.UTF_8);
 
-  /** Maximum number of contents that are compared. */
+  /** Maximum number of earlier contents with which a record is compared. */
   private static final int MAX_CONTENTS = 10_000;
 
-  /** Maximum size of a content that is compared. Larger ones are rarely equal. */
+  /** Maximum size of a content that is compared. Larger contents are rarely equal. */
   private static final int MAX_CONTENT_BYTES = 1_000;
 
-  /** The change of the previous record; null before the first one. */
+  /** The change of the previous record; null before the first record. */
   private PolicyEntry.@Nullable Change change;
 
-  /** The beginning of a record of this change, up to its content. */
+  /** The bytes that precede the content in a record of {@link #change}. */
   private byte[] beginning = {};
 
   private final Map<ByteBuffer, byte[]> contents = new HashMap<>();
@@ -71,7 +72,7 @@ final class PolicyRecords {
     return next;
   }
 
-  /** Returns whether an entry has only the members of its change, and the settings of a client. */
+  /** Returns whether an entry has only the change members and the settings of a client. */
   private static boolean isPlain(PolicyEntry entry) {
     return entry.key().kind() == PolicyKey.Kind.CLIENT
         && entry.order() == 0
@@ -87,8 +88,8 @@ final class PolicyRecords {
   }
 
   /**
-   * Returns the content of a record of the same change as the previous record; null if the record
-   * has another change, or an unknown content.
+   * Returns the content of a record if an earlier record had the same content and the previous
+   * record had the same change. Otherwise returns null.
    */
   private byte @Nullable [] knownContent(byte[] value) {
     int start = beginning.length + CONTENT.length;

@@ -49,7 +49,7 @@ final class PolicySnapshot {
   private final Path folder;
   private final Path file;
 
-  /** The newest version on the disk. Read only when it is needed. */
+  /** The newest version on the disk. Read from the disk at its first use. */
   private @Nullable PolicyLogState state;
 
   private boolean isRead;
@@ -65,7 +65,7 @@ final class PolicySnapshot {
     return Files.exists(file);
   }
 
-  /** Returns the stored version; null if there is none, or if it is damaged or unreadable. */
+  /** Returns the stored version; null if the file is missing, damaged or unreadable. */
   synchronized @Nullable PolicyLogState state() {
     if (!isRead) {
       PolicyLogState read = exists() ? read() : null;

@@ -39,7 +39,7 @@ final class PolicyStateBuilder {
   private final Map<String, Set<String>> plans;
   private final List<String> problems = new ArrayList<>();
 
-  /** The valid settings that were read, by their text. Clients with equal settings share them. */
+  /** The valid settings of clients, by their text. Clients with equal settings share one object. */
   private final Map<ByteBuffer, Shared> sharedByText = new HashMap<>();
 
   private long version;
@@ -87,7 +87,7 @@ final class PolicyStateBuilder {
     return new PolicyLogState(version, entries, policies, clients, unmatched, enforcement);
   }
 
-  /** Applies an entry. Returns it, possibly with a text that it shares with other entries. */
+  /** Applies an entry. Returns the entry, possibly with a text that other entries share. */
   private PolicyEntry read(PolicyEntry entry) {
     switch (entry.key().kind()) {
       case POLICY -> readPolicy(entry);
@@ -109,7 +109,10 @@ final class PolicyStateBuilder {
     return entry;
   }
 
-  /** Returns both maps in one; an entry of the second one replaces that of the first. */
+  /**
+   * Returns a map with the entries of both maps. For a key of both maps, the second map's entry
+   *  applies.
+   */
   private static SortedMap<PolicyKey, PolicyEntry> merged(
       SortedMap<PolicyKey, PolicyEntry> entries, SortedMap<PolicyKey, PolicyEntry> changed) {
     // copying a sorted map takes linear time, so the larger one is copied
@@ -130,7 +133,7 @@ final class PolicyStateBuilder {
   }
 
   /**
-   * Checks references to policies for every time: for the policies in force now, and for those in
+   * Checks references to policies twice: for the policies in force now, and for the policies in
    * force later.
    */
   private void addReferenceProblems(Clients clients) {

@@ -17,8 +17,8 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The Kafka transaction of one change. Its start fences off all other editors (KIP-98). A
- * transaction that is closed without a commit has no effect. Not thread-safe.
+ * The Kafka transaction of one change. The start of the transaction fences off all other editors
+ * (KIP-98). A transaction that is closed without a commit has no effect. Not thread-safe.
  */
 final class PolicyTransaction implements AutoCloseable {
   private static final int REQUEST_TIMEOUT_MILLIS = 5_000;
@@ -26,15 +26,16 @@ final class PolicyTransaction implements AutoCloseable {
   private static final int MAX_BLOCK_MILLIS = 30_000;
 
   /**
-   * Linger time of the producer. A change of 100,000 clients takes some hundred batches, and a
-   * flush sends the last batch immediately.
+   * Linger time of the producer. The long time fills batches: a change of 100,000 clients needs
+   * some hundred batches. A flush sends the last batch immediately.
    */
   private static final int LINGER_MILLIS = 1_000;
 
   private static final int BATCH_BYTES = 256 << 10;
 
   /**
-   * Timeout for closing a producer. No record is pending then, because the transaction has ended.
+   * Timeout for closing a producer. At the close no record is pending, because the transaction has
+   * ended.
    */
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
@@ -46,10 +47,10 @@ final class PolicyTransaction implements AutoCloseable {
   }
 
   /**
-   * Fences off all other editors. Blocks until Kafka has done so.
+   * Fences off all other editors. Blocks until Kafka has fenced them off.
    *
-   * @param timeout maximum time until the end of the transaction. If its editor has died, the
-   *     broker ends the transaction after this time, or when another editor begins one
+   * @param timeout maximum time until the end of the transaction. If the editor has died, the
+   *     broker ends the transaction after this time, or when another editor begins a transaction
    * @throws KafkaException if Kafka refuses, or does not reply
    */
   static PolicyTransaction begin(KafkaConnection kafka, String clientId, Duration timeout) {
@@ -86,7 +87,7 @@ final class PolicyTransaction implements AutoCloseable {
   }
 
   /**
-   * Writes all entries or none. Blocks until Kafka has committed them.
+   * Writes all entries or none. Blocks until Kafka has committed the entries.
    *
    * @param deadlineNanos time by {@link System#nanoTime} after which no further entry is written
    * @throws KafkaException if nothing was written; after a failure of the commit itself the entries

@@ -19,13 +19,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The entries that a {@link PolicyLogReader} received, and the state to which they lead. A change
- * takes effect when all of its entries in both topics were received. Changes take effect in the
- * order of their versions. Not thread-safe.
+ * The entries that a {@link PolicyLogReader} received, and the resulting state. A change takes
+ * effect when all of its entries in both topics were received. Changes take effect in the order of
+ * their versions. Not thread-safe.
  *
- * <p>Each entry contains the newest version that has entries in each of the two topics. Compaction
- * never removes the entries of a topic's newest version, because each is the newest of its key. So
- * a reader at the end of both topics can detect missing entries and a lost topic.
+ * <p>Each entry states, for both topics, the newest version with entries in the topic. Compaction
+ * never removes the entries of a topic's newest version, because each is the newest entry of its
+ * key. So a reader at the end of both topics can detect missing entries and a lost topic.
  */
 final class ReceivedChanges {
   static final TopicPartition POLICIES = new TopicPartition(Topics.POLICIES.name(), 0);
@@ -36,18 +36,18 @@ final class ReceivedChanges {
   private final PolicyRecords records = new PolicyRecords();
 
   /**
-   * The newest entry of each key, received up to the first end of the log. Empty after these
-   * entries have taken effect.
+   * The newest entry of each key, until the reader first reaches the end of the log. Empty after
+   * these entries have taken effect.
    */
   private final Map<PolicyKey, PolicyEntry> newest = new HashMap<>();
 
-  /** The newest version in each topic, with the number of its entries that were received. */
+  /** The newest version in each topic, and the number of received entries of this version. */
   private final Map<String, Newest> newestOf = new HashMap<>();
 
   /** The changes after the first end of the log that have not taken effect, by version. */
   private final TreeMap<Long, Waiting> waiting = new TreeMap<>();
 
-  /** The unreadable records that no later record of their key has replaced, with the reason. */
+  /** The keys of unreadable records that no later record has replaced, with the reasons. */
   private final TreeMap<PolicyKey, String> unreadable = new TreeMap<>();
 
   private long unreadableVersion;
@@ -59,8 +59,8 @@ final class ReceivedChanges {
   private long readThrough;
 
   /**
-   * A change that has not taken effect. It counts its entries as they arrive, because a count after
-   * every poll would take quadratic time.
+   * A change that has not taken effect. The object counts its entries as they arrive, because a
+   * count after every poll would take quadratic time.
    */
   private static final class Waiting {
     private final List<PolicyEntry> entries = new ArrayList<>();
@@ -139,7 +139,8 @@ final class ReceivedChanges {
   }
 
   /**
-   * Returns the version of the last change that took effect, or was received with the first end.
+   * Returns the version of the last change that took effect, or that was received before the reader
+   * first reached the end.
    */
   long lastVersion() {
     return Math.max(state.version(), readThrough);
