@@ -19,16 +19,16 @@ import org.slf4j.LoggerFactory;
 /**
  * Applies a backlog to the cache step by step. A step applies a batch of corrections, or the
  * "restored" marker of a partition. An item without a reply from the cache stays in the backlog,
- * and the applier retries it after a pause. If only some servers of the cache did not reply, only
- * their corrections wait. Independent of Kafka. Not thread-safe.
+ * and the applier retries it after a pause. If some servers of the cache did not reply, only the
+ * corrections of these servers wait. Independent of Kafka. Not thread-safe.
  */
 final class Applier {
   /** First pause after a failure. A reconnection to Redis takes about half a second. */
   private static final long MIN_PAUSE_MILLIS = 100;
 
   /**
-   * Maximum pause after a failure. It bounds the time until the applier notices that the cache is
-   * available again.
+   * Maximum pause after a failure. The pause bounds the time until the applier notices that the
+   * cache is available again.
    */
   private static final long MAX_PAUSE_MILLIS = 2_000;
 

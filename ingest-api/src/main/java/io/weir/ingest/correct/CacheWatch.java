@@ -18,9 +18,9 @@ import org.slf4j.event.Level;
 
 /**
  * A thread that detects when the cache has lost its state. The cache elects one node, which
- * publishes the loss. If that node cannot publish the loss, it abandons the restoration, so that
- * any node may begin another one. The aggregator and the {@link CorrectionLoop}s of all nodes
- * perform the restoration.
+ * publishes the loss. If the elected node cannot publish the loss, it abandons the restoration.
+ * Then any node may begin another restoration. The aggregator and the {@link CorrectionLoop}s of
+ * all nodes perform the restoration.
  */
 public final class CacheWatch implements AutoCloseable {
   /**
@@ -48,19 +48,19 @@ public final class CacheWatch implements AutoCloseable {
 
   /**
    * Time of the first check that found the cache not restored, in monotonic nanoseconds. Null while
-   * the cache is restored, or before such a check.
+   * the cache is restored, and before the first such check.
    */
   private @Nullable Long coldSinceNanos;
 
   /**
-   * Whether this node has found the cache restored at least once. Otherwise a cache that is not
-   * restored is probably new.
+   * Whether this node has found the cache restored at least once. If this node has never found the
+   * cache restored, the cache is probably new.
    */
   private boolean wasWarm;
 
   /**
-   * The restoration that this node published and that is not known to be complete; null if there is
-   * none.
+   * The restoration that this node has published, until the node finds it complete; null if there
+   * is none.
    */
   private @Nullable String announced;
 
@@ -70,7 +70,8 @@ public final class CacheWatch implements AutoCloseable {
   /**
    * Creates a watch that has not yet checked the cache.
    *
-   * @param cacheClockMillis returns this node's estimate of the cache's clock, which dates calls
+   * @param cacheClockMillis returns this node's estimate of the cache's clock, whose time calls
+   *     carry
    */
   public CacheWatch(
       CacheLife life,
@@ -108,7 +109,7 @@ public final class CacheWatch implements AutoCloseable {
       return MAX_PAUSE_MILLIS;
     }
 
-    /** Does nothing, because waits for the signal are short. */
+    /** Does nothing, because the thread waits for the signal only briefly. */
     @Override
     public void wakeUp(Thread worker) {}
   }

@@ -16,10 +16,10 @@ import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The corrections and "restored" markers that were read and to which the cache has not replied, in
- * order. If several corrections of one bucket wait, the backlog keeps only the newest, at the
- * position of the oldest. A correction never moves across a "restored" marker, because the marker
- * covers every earlier correction. Not thread-safe.
+ * The corrections and "restored" markers to which the cache has not replied yet, in the order of
+ * reading. If several corrections of one bucket wait, the backlog keeps only the newest correction,
+ * at the position of the oldest. A correction never moves across a "restored" marker, because the
+ * marker covers every earlier correction. Not thread-safe.
  *
  * <p>If only some servers of the cache reply, the corrections of the other servers are deferred.
  * Deferred corrections keep their positions, and the applier continues with later corrections. A
@@ -50,7 +50,7 @@ final class CorrectionBacklog {
    */
   private record Key(long section, String bucket) {}
 
-  /** Number of deferred items at which reading stops; they take about 50 MB. */
+  /** Number of deferred items at which reading stops. This number of items takes about 50 MB. */
   private static final int MAX_DEFERRED = 100_000;
 
   private final Map<Key, Item> items = new LinkedHashMap<>();
@@ -60,8 +60,8 @@ final class CorrectionBacklog {
   /**
    * Appends a correction.
    *
-   * @return true if only one of two corrections of the bucket remains; false if no other correction
-   *     of the bucket waits
+   * @return true if the backlog discarded one of two corrections of the bucket; false if no other
+   *     correction of the bucket waits
    */
   boolean add(WaitingCorrection added) {
     Key key = new Key(section, added.bounded().correction().bucket());
@@ -96,16 +96,16 @@ final class CorrectionBacklog {
   }
 
   /**
-   * Returns whether further records may be read. This holds while all items are deferred and their
-   * number is below the maximum.
+   * Returns whether further records may be read. Reading is permitted while all items are deferred
+   * and their number is below the maximum.
    */
   boolean mayGrow() {
     return isIdle() && deferred.size() < MAX_DEFERRED;
   }
 
   /**
-   * Returns whether all items are deferred, so that none can be applied now. Also true for an empty
-   * backlog.
+   * Returns whether all items are deferred. If so, no item can be applied now. Returns true for an
+   * empty backlog.
    */
   boolean isIdle() {
     return items.size() == deferred.size();
@@ -127,8 +127,8 @@ final class CorrectionBacklog {
   }
 
   /**
-   * Returns the first item that is not deferred if it is a "restored" marker, otherwise null.
-   * Defers markers behind a deferred correction.
+   * Looks at the first item that is not deferred. Returns the item if it is a "restored" marker,
+   * otherwise null. Defers markers behind a deferred correction.
    */
   @Nullable RestoredMessage nextRestored() {
     boolean isCorrectionDeferred = false;
@@ -179,8 +179,8 @@ final class CorrectionBacklog {
    * Removes or defers each of the first items that are not deferred.
    *
    * @param count number of items
-   * @param isAnswered returns, for an index from 0, whether to remove the item; other items are
-   *     deferred
+   * @param isAnswered returns whether to remove the item with the given index, counted from 0; if
+   *     false, the item is deferred
    */
   void answered(int count, IntPredicate isAnswered) {
     Iterator<Key> keys = items.keySet().iterator();

@@ -31,17 +31,17 @@ final class CorrectionConsumer {
   private static final int REQUEST_TIMEOUT_MILLIS = 10_000;
 
   /**
-   * Maximum pause between two attempts. It bounds the time until the consumer notices that Kafka is
-   * available again.
+   * Maximum pause between two attempts. The pause bounds the time until the consumer notices that
+   * Kafka is available again.
    */
   private static final int MAX_BACKOFF_MILLIS = 1_000;
 
-  /** Maximum age of metadata. It bounds the time until the consumer finds new partitions. */
+  /** Maximum age of metadata. This age bounds the time until the consumer finds new partitions. */
   private static final int METADATA_MAX_AGE_MILLIS = 60_000;
 
   /**
-   * Maximum number of records per poll, equal to four of the largest batches. It bounds the
-   * backlog.
+   * Maximum number of records per poll, equal to four of the largest batches. This number bounds
+   * the backlog.
    */
   private static final int MAX_POLL_RECORDS = 1_024;
 
@@ -78,8 +78,7 @@ final class CorrectionConsumer {
    * Closes a consumer.
    *
    * @param forGood whether this node leaves the group, so that other members take over its
-   *     partitions immediately; if false, they wait for this node to return until the session
-   *     timeout
+   *     partitions immediately; if false, other members take over only after the session timeout
    */
   static void close(KafkaConsumer<byte[], byte[]> consumer, boolean forGood) {
     consumer.close(

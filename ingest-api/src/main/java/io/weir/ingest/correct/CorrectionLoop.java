@@ -46,7 +46,8 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(2);
 
   /**
-   * Maximum time that a stop waits for the batch in progress, before and again after an interrupt.
+   * Maximum time that a stop waits for the batch in progress. After this time the stop interrupts
+   * the thread, and waits once more.
    */
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
 
@@ -204,8 +205,8 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Stops the thread. It finishes the batch in progress or, after some seconds, abandons it. It
-   * commits the position of all records to which the cache has replied.
+   * Stops the thread. The thread finishes the batch in progress, or abandons the batch after some
+   * seconds. Then the thread commits the position of all records to which the cache has replied.
    */
   @Override
   public void close() {

@@ -6,20 +6,23 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A rate limiter for corrections that uses virtual scheduling, a form of the generic cell rate
- * algorithm (ITU-T I.371). In any time t it admits at most {@code rate × (t + 50 ms)} corrections
- * plus one batch. Not thread-safe.
+ * algorithm (ITU-T I.371). In any time t the limiter admits at most {@code rate × (t + 50 ms)}
+ * corrections plus one batch. Not thread-safe.
  *
- * <p>Example: the rate is 1,000 per second and a batch has 20 corrections. After a pause it admits
- * three batches immediately, then one every 20 ms.
+ * <p>Example: the rate is 1,000 per second and a batch has 20 corrections. After a pause the
+ * limiter admits three batches immediately, then one batch every 20 ms.
  */
 final class CorrectionPace {
   /**
-   * Maximum unused time that counts for later batches. It compensates for a loop that wakes up
-   * late.
+   * Maximum unused time that later batches can use. This credit compensates for a loop that wakes
+   * up late.
    */
   private static final long CREDIT_NANOS = 50_000_000;
 
-  /** Number of batches per second at the full rate. It bounds the pause between two batches. */
+  /**
+   * Number of batches per second at the full rate. This number bounds the pause between two
+   *  batches.
+   */
   private static final int BATCHES_PER_SECOND = 50;
 
   private final int perSecond;

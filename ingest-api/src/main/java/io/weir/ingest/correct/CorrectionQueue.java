@@ -10,10 +10,10 @@ import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
- * Reads records of the corrections topic into a backlog, and applies its items to the cache step by
- * step. An item stays in the backlog until the cache has replied; the caller must not commit its
- * offset before. The queue has no consumer and no thread. {@link Corrections} and the simulation
- * each add their own. Not thread-safe.
+ * Reads records of the corrections topic into a backlog, and applies the backlog's items to the
+ * cache step by step. An item stays in the backlog until the cache has replied; only then may the
+ * caller commit the item's offset. The queue has no consumer and no thread. {@link Corrections} and
+ * the simulation each provide a consumer and a thread. Not thread-safe.
  */
 public final class CorrectionQueue {
   private final CorrectionBacklog backlog = new CorrectionBacklog();
@@ -26,8 +26,8 @@ public final class CorrectionQueue {
    *
    * @param corrector applies corrections
    * @param life receives the "restored" markers of partitions
-   * @param policies returns the policies in force, which define the debt caps; the same object
-   *     until they change
+   * @param policies returns the policies in force, which define the debt caps; must return the same
+   *     object until the policies change
    * @param maxPerSecond maximum number of corrections sent to the cache per second, at least 1
    * @param statistics counts the results
    */
@@ -61,7 +61,7 @@ public final class CorrectionQueue {
 
   /**
    * Returns how long to wait before {@link #applyNext} has an effect, in nanoseconds; 0 or less if
-   * it may be called now.
+   * a call has an effect now.
    */
   long waitNanos() {
     return applier.waitNanos();
@@ -73,8 +73,8 @@ public final class CorrectionQueue {
   }
 
   /**
-   * Returns whether further records may be read. This holds while items wait only for unavailable
-   * servers and their number is below the maximum.
+   * Returns whether further records may be read. Reading is permitted while all items wait for
+   * unavailable servers and their number is below the maximum.
    */
   boolean mayGrow() {
     return backlog.mayGrow();
@@ -82,7 +82,7 @@ public final class CorrectionQueue {
 
   /**
    * Returns whether no item can be applied now, because all items wait for unavailable servers.
-   * Also true for an empty queue.
+   * Returns true for an empty queue.
    */
   boolean isIdle() {
     return backlog.isIdle();

@@ -11,7 +11,7 @@ import io.weir.topics.model.BatchHeader;
  *     identifies the node in the consumer group
  * @param kafka the connection to Kafka
  * @param maxPerSecond maximum number of corrections per second that this node applies to the cache,
- *     1 to {@value #MAX_RATE}; a burst of corrections must not starve decisions
+ *     1 to {@value #MAX_RATE}; the limit keeps a burst of corrections from delaying decisions
  */
 public record CorrectionSettings(String node, KafkaConnection kafka, int maxPerSecond) {
   /** Upper bound of {@code maxPerSecond}, far above the capacity of a Redis server. */

@@ -30,8 +30,8 @@ public final class CorrectionStatistics {
   final Counter read;
 
   /**
-   * Corrections skipped because a newer correction of the same bucket was already waiting or
-   * arrived before they were applied.
+   * Corrections skipped because a newer correction of the same bucket was waiting, or arrived
+   * before the cache had the older correction.
    */
   final Counter superseded;
 
@@ -50,7 +50,7 @@ public final class CorrectionStatistics {
   /** Corrections whose debit the debt cap reduced. */
   final Counter clamped;
 
-  /** Batches and markers sent to the cache again because it did not reply. */
+  /** Batches and markers sent to the cache again because the cache did not reply. */
   final Counter retries;
 
   final Counter tokensGiven;
@@ -66,8 +66,8 @@ public final class CorrectionStatistics {
   final Counter restorationsCompleted;
 
   /**
-   * Time from the decision of the oldest call that a correction accounts for until the cache
-   * applied the correction. Not measured for corrections that restore a bucket.
+   * Time from the decision of the oldest call that led to a correction until the cache applied the
+   * correction. Not measured for corrections that restore a bucket.
    */
   final Timer sinceDisturbed;
 

@@ -11,13 +11,14 @@ import java.util.function.Supplier;
 
 /**
  * Keeps the decision cache correct with two threads. One thread applies the corrections of the
- * partitions assigned to this node. The other detects when the cache has lost its state. Both
- * threads start without Kafka and Redis, and continue after failures of either. Thread-safe.
+ * partitions assigned to this node. The second thread detects when the cache has lost its state.
+ * Both threads start without Kafka and Redis, and continue after failures of Kafka or Redis.
+ * Thread-safe.
  */
 public final class Corrections implements AutoCloseable {
   /**
    * Number of consecutive checks without a reply after which a starting node treats the cache as
-   * unreachable. One late reply is not enough.
+   * unreachable. A node treats no cache as unreachable because of one late reply.
    */
   static final int LOOKS_AT_START = 3;
 
@@ -50,8 +51,8 @@ public final class Corrections implements AutoCloseable {
    *
    * @param corrector applies corrections; the caller closes it after this instance
    * @param life reports the cache's state; the caller closes it after this instance
-   * @param policies returns the policies in force, which define the debt caps; the same object
-   *     until they change
+   * @param policies returns the policies in force, which define the debt caps; must return the same
+   *     object until the policies change
    * @param cacheClockMillis returns this node's estimate of the cache's clock, in milliseconds
    *     since the epoch
    * @param registry receives the metrics of this object and of the Kafka consumer
@@ -87,9 +88,9 @@ public final class Corrections implements AutoCloseable {
   }
 
   /**
-   * Returns the condition that a starting node still waits for, as text, or the empty string if it
-   * waits for none. The node does not wait for a cache that did not reply to {@value
-   * #LOOKS_AT_START} consecutive checks.
+   * Returns a text that names the condition for which a starting node still waits. Returns the
+   * empty string if all conditions hold. The node does not wait for a cache that did not reply to
+   * {@value #LOOKS_AT_START} consecutive checks.
    */
   public String missingAtStart() {
     return switch (statistics.warmth()) {

@@ -37,7 +37,8 @@ final class LimitsInForce {
   /**
    * Creates an adapter.
    *
-   * @param policies returns the policies in force, the same object until they change
+   * @param policies returns the policies in force; must return the same object until the policies
+   *     change
    */
   LimitsInForce(Supplier<PolicySet> policies) {
     this.policies = policies;
@@ -78,11 +79,11 @@ final class LimitsInForce {
   }
 
   /**
-   * Returns the correction for a bucket whose limit has changed. Its missing tokens are those of
-   * the old limit minus the tokens that a lower capacity cuts off. A full bucket stays full under
-   * the new limit; any other bucket keeps its tokens. It is unknown whether the bucket was already
-   * used under the new limit. So the result is a lower bound of the missing tokens, and must not
-   * return tokens to the bucket.
+   * Returns the correction for a bucket whose limit has changed. The result has the missing tokens
+   * of the old limit, minus the tokens that a lower capacity cuts off. A full bucket stays full
+   * under the new limit; any other bucket keeps its tokens. It is unknown whether calls already
+   * used the bucket under the new limit. So the result states a lower bound of the missing tokens,
+   * and must not give tokens to the bucket.
    */
   private static Correction carriedOver(
       Correction correction, BucketLimit now, long nowEpochMillis) {

@@ -18,14 +18,14 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The positions in a consumer's partitions up to which records were read, and up to which the cache
- * has replied. Only records with a reply are committed. The partition's next owner reads the other
- * records again. A failed commit does no harm, because a repeated correction changes nothing. Not
- * thread-safe.
+ * has replied. The node commits only the positions of records to which the cache has replied. The
+ * partition's next owner reads all other records again. A failed commit does no harm, because a
+ * repeated correction changes nothing. Not thread-safe.
  */
 final class ReadPositions implements ConsumerRebalanceListener {
   /**
-   * Minimum time between two commits. It bounds the number of records that are read again after the
-   * process was killed.
+   * Minimum time between two commits. The time bounds the number of records that are read again
+   * after a kill of the process.
    */
   private static final long COMMIT_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
