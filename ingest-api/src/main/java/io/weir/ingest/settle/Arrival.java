@@ -9,20 +9,22 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
 /**
- * Waits until an expected record arrives in the calls topic. Other searches can use the consumers
- * meanwhile.
+ * Waits until an expected record arrives in the calls topic. Other searches can use the Kafka
+ * consumers during the wait.
  */
 final class Arrival {
   /**
-   * Maximum time to wait for a call that is not in the topic. Another node may have answered the
-   * call and still keep it in its journal for some tens of milliseconds.
+   * Maximum time to wait for a call that is not in the topic. A node that has answered a call may
+   * keep the call in its journal for some tens of milliseconds.
    */
   static final Duration TIMEOUT = Duration.ofSeconds(2);
 
   /** The first pause between two reads; each further pause is twice as long. */
   private static final long FIRST_PAUSE_MILLIS = 20;
 
-  /** Maximum pause between two reads. It bounds the time until an arrived call is noticed. */
+  /**
+   * Maximum pause between two reads. The pause bounds the time until the search notices a new call.
+   */
   private static final long MAX_PAUSE_MILLIS = 250;
 
   private Arrival() {}
@@ -31,7 +33,7 @@ final class Arrival {
    * Examines records as they arrive, until the expected record arrives or the timeout passes.
    *
    * @param from the first offset that was not examined
-   * @param isIt returns whether a record is the expected one
+   * @param isIt returns whether a record is the expected record
    * @return false if the record did not arrive within the timeout
    */
   static boolean await(PartitionReader reader, long from, Predicate<CallsRecord> isIt)

@@ -21,15 +21,16 @@ public interface CallFinder extends AutoCloseable {
   /**
    * The search found the call in the topic.
    *
-   * @param call the call at the position of the query. Without a position, an allowed call with the
-   *     id; or a denied call if the topic contains no allowed one. Never a settlement
+   * @param call the call at the position of the query. If the query has no position: an allowed
+   *     call with the id, or a denied call if the topic contains no allowed call. Never a
+   *     settlement
    * @param position the position of the call
    */
   record Found(CallEvent call, UsagePosition position) implements Finding {}
 
   /**
-   * The part of the topic that was read contains no call with the id. Times are those of the
-   * broker's clock.
+   * The search found no call with the id in the part of the topic that it read. Times are those of
+   * the broker's clock.
    *
    * @param fromEpochMillis start of the period that was read completely
    * @param toEpochMillis end of that period: the time at which the search began
@@ -37,9 +38,8 @@ public interface CallFinder extends AutoCloseable {
   record NotFound(long fromEpochMillis, long toEpochMillis) implements Finding {}
 
   /**
-   * The part of the topic that was read contains a denied attempt with the id, but no allowed
-   * attempt. The rest of the topic may contain an allowed attempt, so the call was not necessarily
-   * denied. Times are those of the broker's clock.
+   * In the part of the topic that it read, the search found only denied attempts with the id. The
+   * rest of the topic may contain an allowed attempt. Times are those of the broker's clock.
    *
    * @param fromEpochMillis start of the period that was read completely
    * @param toEpochMillis end of that period: the time at which the search began
@@ -50,8 +50,8 @@ public interface CallFinder extends AutoCloseable {
    * The client's searches have used up the client's read budget, so this search did not start or
    * did not finish.
    *
-   * @param retryAfterSeconds time after which a search can start, or can read more than this search
-   *     did; at least 1
+   * @param retryAfterSeconds time after which a search can start, or can read more than this
+   *     search; at least 1
    */
   record Exhausted(long retryAfterSeconds) implements Finding {}
 

@@ -10,8 +10,8 @@ import io.weir.topics.wire.CallSearch;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Collects the lines of one call from batches. Keeps one allowed and one denied line. Not
- * thread-safe.
+ * Searches batches for the lines of one call. Keeps one line of an allowed attempt and one line of
+ * a denied attempt. Not thread-safe.
  */
 final class CallLineSelection {
   private final CallQuery query;
@@ -72,8 +72,8 @@ final class CallLineSelection {
   }
 
   /**
-   * Returns whether an allowed call was found. A denied call does not end a search, because a retry
-   * may have been allowed.
+   * Returns whether an allowed attempt was found. A denied attempt does not end a search, because a
+   * retry may have been allowed.
    */
   boolean hasAllowed() {
     return allowed != null;

@@ -6,13 +6,13 @@ import io.weir.topics.log.CallsReader.Slice;
 import io.weir.topics.log.CallsRecord;
 
 /**
- * A search for a call by its id alone. It first reads the partition around the time in the id, and
- * then backwards from the end in growing parts. Once per search it waits at the end of the
- * partition for a call that is in flight. Not thread-safe.
+ * A search for a call by its id alone. The search first reads the partition around the time in the
+ * id. Then it reads backwards from the end, in parts of growing size. Once, it waits at the end of
+ * the partition for a call that is in flight. Not thread-safe.
  */
 final class IdSearch {
   /**
-   * Time before the id's time at which reading begins, because clocks differ and batches are
+   * How long before the id's time the search begins to read, because clocks differ and batches are
    * delayed.
    */
   private static final long NEAR_MILLIS = 250;
@@ -21,22 +21,25 @@ final class IdSearch {
   private static final long SLACK_MILLIS = 5_000;
 
   /**
-   * Time after the id's time up to which the search reads. A retry of the call or a journal's
-   * backlog may be that late.
+   * The search reads records up to this time after the id's time. Retries of the call and the
+   * backlog of a journal may be so late.
    */
   private static final long BEHIND_HINT_MILLIS = 600_000;
 
-  /** Maximum number of bytes read after the id's time, and also before it. */
+  /**
+   * Maximum number of bytes read after the id's time. The same maximum applies to the bytes before
+   * the id's time.
+   */
   private static final long HINT_BYTES = 8L << 20;
 
   /**
-   * Maximum number of bytes read backwards. The rest of a search's maximum is reserved for a call
+   * Maximum number of bytes read backwards. The search reserves the rest of its maximum for a call
    * in flight.
    */
   private static final long BACK_BYTES = 24L << 20;
 
   /**
-   * Number of records in the newest part. Each earlier part has four times as many, up to a
+   * Number of records in the newest part. The number grows fourfold with each earlier part, up to a
    * maximum.
    */
   private static final long NEWEST_RECORDS = 16;
@@ -70,8 +73,9 @@ final class IdSearch {
   }
 
   /**
-   * Returns whether every record that may contain an allowed call with the id was read. This holds
-   * if the partition was read completely from the time in the id, or from its beginning.
+   * Returns whether the search has read every record that may contain an allowed call with the id.
+   * To be sure, it must read the partition completely from the time in the id, or from the
+   * partition's beginning.
    */
   boolean hasReadAll() {
     return hasReadAll;

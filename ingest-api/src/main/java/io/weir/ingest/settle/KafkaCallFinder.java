@@ -17,17 +17,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds calls in the client's partition of the calls topic. It looks at the given position first,
- * and otherwise searches for the id. All searches share a few consumers, which serve the clients in
- * rotation. The number of bytes read is bounded per search and per client. So requests with unknown
- * ids slow down only the searches of the same client.
+ * Finds calls in the client's partition of the calls topic. If the query has a position, the finder
+ * first searches at the position. If it finds no call there, it searches for the id. All searches
+ * share a few consumers, which serve the clients in rotation. Each search and each client may read
+ * only a bounded number of bytes. So requests with unknown ids slow down only the searches of the
+ * same client.
  */
 public final class KafkaCallFinder implements CallFinder {
   /** Maximum number of bytes that one search may read. */
   static final long MAX_SEARCH_BYTES = 32L << 20;
 
   /**
-   * Time before the id's time at which reading begins, because clocks differ and batches are
+   * How long before the id's time a search begins to read, because clocks differ and batches are
    * delayed.
    */
   private static final long NEAR_MILLIS = 250;
@@ -35,7 +36,7 @@ public final class KafkaCallFinder implements CallFinder {
   /** Maximum time by which the time in an id may be ahead of the clock. A later time is ignored. */
   private static final long MAX_AHEAD_MILLIS = 5_000;
 
-  /** Number of newest records that are read first if the id contains no time. */
+  /** Number of newest records at which a search begins if the id contains no time. */
   private static final long NEWEST_RECORDS = 16;
 
   private static final Logger LOG = LoggerFactory.getLogger(KafkaCallFinder.class);
@@ -55,7 +56,7 @@ public final class KafkaCallFinder implements CallFinder {
    * @param partitions number of partitions of the calls topic
    * @param horizon how far back in time to search for a call whose id contains no time
    * @param maxSearches maximum number of concurrent searches. One client may have a quarter of
-   *     them. Each search occupies a thread of the node
+   *     these searches. Each search occupies a thread of the node
    * @param clockEpochMillis returns the current time, close to the broker's clock
    */
   public KafkaCallFinder(

@@ -16,21 +16,23 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.common.errors.TimeoutException;
 
 /**
- * A pool of Kafka consumers that all searches share. A search uses a consumer for one request,
- * which takes some milliseconds, and returns it. Each client has at most one request in progress,
- * and the pool serves waiting clients in rotation. The consumers belong to no consumer group.
- * Thread-safe.
+ * A pool of Kafka consumers that all searches share. A search borrows a consumer for one request of
+ * some milliseconds. Each client has at most one request in progress, and the pool serves waiting
+ * clients in rotation. The consumers belong to no consumer group. Thread-safe.
  */
 final class LogConsumers implements AutoCloseable {
   /** Maximum number of concurrent requests to Kafka. */
   static final int MAX_CONSUMERS = 4;
 
-  /** Maximum number of bytes that one request returns. A larger single record is also returned. */
+  /**
+   * Maximum number of bytes that one request returns. A single larger record is returned
+   * completely.
+   */
   static final int SLICE_BYTES = 256 << 10;
 
   /**
-   * Maximum wait of a fetch. It is short, because a prefetch at the end of a partition must not
-   * delay the next request.
+   * Maximum time that Kafka waits for records before it answers a fetch. The time is short, because
+   * a prefetch at the end of a partition must not delay the next request.
    */
   private static final int MAX_FETCH_WAIT_MILLIS = 10;
 
@@ -63,8 +65,8 @@ final class LogConsumers implements AutoCloseable {
   }
 
   /**
-   * Returns the first offset whose record was appended at or after the given time, or the end
-   * offset if there is none.
+   * Returns the offset of the first record that the broker appended at or after the given time.
+   * Returns the end offset if there is no such record.
    */
   long offsetAt(int partition, long epochMillis, String client) throws InterruptedException {
     return ask(client, log -> log.offsetAt(partition, epochMillis));

@@ -5,12 +5,12 @@ import io.weir.topics.log.CallsReader.Slice;
 import java.util.function.BooleanSupplier;
 
 /**
- * A partition reader for one search that charges the client's read budget, and ends the search if
- * it reads too much. Each request costs {@link #REQUEST_BYTES}. A read also costs the number of
- * bytes that it returns. Not thread-safe.
+ * Reads a partition for one search, charges the client's read budget, and ends a search that reads
+ * too much. Each request costs {@link #REQUEST_BYTES}. A read also costs the number of bytes that
+ * it returns. Not thread-safe.
  */
 final class MeteredReader implements PartitionReader {
-  /** Cost of a request to Kafka in bytes, even if it returns no record. */
+  /** Cost of a request to Kafka in bytes, even if Kafka returns no record. */
   static final long REQUEST_BYTES = 16 << 10;
 
   private final PartitionReader log;
@@ -47,8 +47,8 @@ final class MeteredReader implements PartitionReader {
   }
 
   /**
-   * Returns the number of seconds until the client may read twice as many bytes as this search did,
-   * at least 1. So a repeated search reads further.
+   * Returns the number of seconds, at least 1, until the client may read twice the number of bytes
+   * of this search. A search after this time reads further than this search.
    */
   long secondsToSearchFurther() {
     long further = Math.min(maxBytes, Math.max(ReadBudgets.MIN_BYTES, 2 * charged));
@@ -87,8 +87,8 @@ final class MeteredReader implements PartitionReader {
   }
 
   /**
-   * Refunds the cost except {@link #REQUEST_BYTES} per read, because the search found its call at
-   * the given position. The budget restricts searches that do not find their call.
+   * Refunds the cost of a search that found its call at the given position, except
+   * {@link #REQUEST_BYTES} per read. The budget restricts searches that do not find their call.
    */
   void hasFoundByPosition() {
     budgets.payBack(client, charged - readings * REQUEST_BYTES);

@@ -9,17 +9,18 @@ import io.weir.topics.model.UsagePosition;
 
 /**
  * A search for the batch that contains a given position. The lines of a journal epoch are in the
- * partition in order. So any batch of the journal shows whether the line precedes or follows it.
- * The search first reads at an offset derived from the time in the id, which is nearly always
- * right. Otherwise it is a binary search. The number of bytes read grows with the logarithm of the
- * partition's size, and not with the traffic. Not thread-safe.
+ * partition in order. So any batch of the journal shows whether the line precedes or follows the
+ * batch. The search first reads at an offset that it derives from the time in the id. This offset
+ * is nearly always right; if it is wrong, a binary search follows. The number of bytes read grows
+ * with the logarithm of the partition's size, and not with the traffic. Not thread-safe.
  */
 final class PositionSearch {
   /** Maximum difference between the clocks of nodes and the broker. */
   private static final long SLACK_MILLIS = 5_000;
 
   /**
-   * Maximum number of bytes read after a guessed offset, about half a second of a busy partition.
+   * Maximum number of bytes read after a guessed offset. A busy partition receives this amount in
+   * about half a second.
    */
   private static final long GUESS_BYTES = 4L << 20;
 
@@ -27,14 +28,14 @@ final class PositionSearch {
   private static final long PROBE_BYTES = 2L << 20;
 
   /**
-   * Maximum number of bytes read after a heartbeat of a newer epoch to find lines of older epochs.
-   * A node sends the first heartbeat of a new epoch just before the remaining lines of older
-   * epochs.
+   * After a heartbeat of a newer epoch, the maximum number of bytes read to find lines of older
+   * epochs. A node sends the first heartbeat of a new epoch just before the remaining lines of
+   * older epochs.
    */
   private static final long FIRST_HEARTBEAT_BYTES = 512 << 10;
 
   /**
-   * Size of the search interval in records below which the search reads the interval completely.
+   * If the search interval has at most this number of records, the search reads the whole interval.
    */
   private static final long NEAR_RECORDS = 32;
 
@@ -50,7 +51,7 @@ final class PositionSearch {
     EXAMINED,
     /** The topic contains batches of the journal, but not the line yet. */
     TO_COME,
-    /** The topic has no such line, or no batch of the journal. */
+    /** The topic does not contain the line, or contains no batch of the journal. */
     NOWHERE
   }
 

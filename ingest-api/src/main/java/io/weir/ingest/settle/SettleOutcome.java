@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 public sealed interface SettleOutcome {
 
   /**
-   * The call is billed at the requested cost, as the aggregator has confirmed.
+   * The aggregator has confirmed that the call is billed at the requested cost.
    *
    * @param call the call that was found
    * @param actualCost the billed cost
@@ -29,8 +29,8 @@ public sealed interface SettleOutcome {
       implements SettleOutcome {}
 
   /**
-   * The settlement is recorded, but the aggregator's verdict is not yet known. Repeating the
-   * request returns the verdict and does not settle the call again.
+   * The settlement is recorded, but the aggregator's verdict is not yet known. A repeated request
+   * returns the verdict, and does not settle the call again.
    *
    * @param call the call that was found
    * @param actualCost the billed cost if the aggregator accepts this settlement
@@ -42,7 +42,7 @@ public sealed interface SettleOutcome {
       implements SettleOutcome {}
 
   /**
-   * The part of the calls topic that was read does not contain the call.
+   * The search did not find the call in the part of the calls topic that it read.
    *
    * @param fromEpochMillis start of the period that was read completely
    * @param toEpochMillis end of that period: the time at which the search began
@@ -50,8 +50,8 @@ public sealed interface SettleOutcome {
   record NotFound(long fromEpochMillis, long toEpochMillis) implements SettleOutcome {}
 
   /**
-   * The part of the calls topic that was read contains only a denied attempt of the call. It is
-   * unknown whether another attempt was allowed.
+   * In the part of the calls topic that it read, the search found only denied attempts of the call.
+   * It is unknown whether another attempt was allowed.
    *
    * @param fromEpochMillis start of the period that was read completely
    * @param toEpochMillis end of that period: the time at which the search began

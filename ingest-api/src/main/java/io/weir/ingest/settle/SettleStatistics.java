@@ -32,8 +32,8 @@ final class SettleStatistics {
     /** The call was already billed at this cost. */
     UNCHANGED,
     /**
-     * The part of the calls topic that was read does not contain the call, or contains only a
-     * denied attempt.
+     * The search did not find the call in the part of the calls topic that it read, or found only
+     * denied attempts.
      */
     NOT_FOUND,
     /** The call was denied, was not billed, or is already settled at another cost. */

@@ -43,7 +43,7 @@ public final class Settler {
   /**
    * Settles a call.
    *
-   * @param actualCost the cost at which to bill it, 0 to {@link CallEvent#MAX_QUANTITY}
+   * @param actualCost the cost at which to bill the call, 0 to {@link CallEvent#MAX_QUANTITY}
    */
   public SettleOutcome settle(CallQuery query, long actualCost) {
     SettleOutcome outcome = settle(finder.find(query), actualCost);

@@ -14,11 +14,14 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes verdicts to waiting threads. A verdict that arrives before its requester is kept, so that
- * the order does not matter. Thread-safe.
+ * Passes verdicts to waiting threads. If a verdict arrives before its requester, the board keeps
+ * the verdict. Thread-safe.
  */
 final class VerdictBoard {
-  /** Maximum number of verdicts that are kept or awaited. Beyond it the oldest is discarded. */
+  /**
+   * Maximum number of verdicts that are kept or awaited. Above this number, the board discards the
+   * oldest.
+   */
   private static final int MAX_KEPT = 10_000;
 
   private final Semaphore places;
@@ -42,7 +45,7 @@ final class VerdictBoard {
     this.places = new Semaphore(maxWaiting);
   }
 
-  /** Publishes a verdict to its current or later requester. */
+  /** Passes a verdict to its requester, or keeps it until the requester arrives. */
   void publish(SettlementVerdict verdict) {
     of(verdict.position()).complete(verdict);
   }

@@ -31,9 +31,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A thread that reads the settlements topic from its end, and passes the verdicts on this node's
- * settlements to their requesters. It reads the verdicts for all nodes, one per settlement. After a
- * failure of Kafka it closes the consumer, and a new consumer continues at the same offsets.
- * Thread-safe.
+ * settlements to their requesters. The topic contains one verdict per settlement of any node, and
+ * the thread reads all of them. After a failure of Kafka the thread closes the consumer, and a new
+ * consumer continues at the same offsets. Thread-safe.
  */
 public final class VerdictFollower implements Verdicts, AutoCloseable {
   /**
@@ -80,8 +80,8 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
    * Starts to follow the topic. Does not require Kafka to be reachable.
    *
    * @param partitions number of partitions of the topic
-   * @param maxWaiting maximum number of settlements that may wait at the same time; each occupies a
-   *     thread
+   * @param maxWaiting maximum number of settlements that may wait at the same time; each waiting
+   *     settlement occupies a thread
    * @param registry receives the metrics of the Kafka consumer
    */
   public static VerdictFollower start(
