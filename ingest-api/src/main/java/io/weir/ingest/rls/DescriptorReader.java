@@ -54,7 +54,7 @@ final class DescriptorReader {
   /**
    * A descriptor of a request, with the call that represents it.
    *
-   * @param call the call that represents the descriptor; its cost is 1 if it takes no tokens
+   * @param call the call that represents the descriptor; the call's cost is 1 if {@code isPeek}
    * @param isPeek whether to take no tokens and record nothing
    */
   record Asked(Call call, boolean isPeek) {
@@ -152,7 +152,10 @@ final class DescriptorReader {
     return -1;
   }
 
-  /** Refuses a descriptor that returns hits. If the field is repeated, the last value applies. */
+  /**
+   * Refuses a descriptor with negative hits, because Weir does not give hits back. If the field is
+   * repeated, the last value applies.
+   */
   private static void requireNoNegativeHits(RateLimitDescriptor descriptor, String path)
       throws InvalidRequestException {
     List<Long> sent = descriptor.getUnknownFields().getField(IS_NEGATIVE_HITS).getVarintList();
@@ -162,7 +165,7 @@ final class DescriptorReader {
   }
 
   /**
-   * Returns the exception for a descriptor that returns hits.
+   * Returns the exception for a descriptor with negative hits.
    *
    * @param path the descriptor's path in the request
    */

@@ -10,9 +10,10 @@ import io.weir.ingest.gate.LimitStatus;
 
 /**
  * Converts the outcome of a call to the status of a descriptor. If several policies apply, the
- * status reports the policy in the call's record. This is the denying policy with the longest wait,
- * or else the policy with the smallest fraction of its limit left. Numbers above 2^32 − 1 are
- * reported as 2^32 − 1. Stateless and thread-safe.
+ * status reports the policy in the call's record. For a denied call, the record names the denying
+ * policy with the longest wait. For an allowed call, it names the policy with the smallest
+ * remaining fraction of its limit. Numbers above 2^32 − 1 are reported as 2^32 − 1. Stateless and
+ * thread-safe.
  */
 final class DescriptorStatuses {
   /** Maximum of an unsigned 32-bit field. */

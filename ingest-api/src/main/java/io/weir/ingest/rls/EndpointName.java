@@ -18,7 +18,9 @@ import java.util.Locale;
  * bits of its SHA-256 hash. Not thread-safe.
  */
 public final class EndpointName {
-  /** Number of bytes of the SHA-256 hash in an endpoint, which are 192 bits as in bucket keys. */
+  /**
+   * Number of bytes of the SHA-256 hash in an endpoint: 192 bits, like the hashes in bucket keys.
+   */
   private static final int HASH_BYTES = 24;
 
   private static final String HASHED = "h:";
@@ -42,8 +44,8 @@ public final class EndpointName {
   }
 
   /**
-   * Adds an entry with a value prefix and {@code *}. Used for patterns of policies that match all
-   * values with this prefix.
+   * Adds an entry with a value prefix and {@code *}. Policies use the resulting pattern to match
+   * all values with this prefix.
    */
   public EndpointName withBeginning(String key, String beginning) {
     with(key, beginning);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.rls;
 
-/** Thrown when a request is invalid, so that it cannot be decided under any policies. */
+/** Thrown when a request is invalid. Weir cannot decide it, whatever the policies are. */
 public final class InvalidRequestException extends Exception {
   private static final long serialVersionUID = 1L;
 

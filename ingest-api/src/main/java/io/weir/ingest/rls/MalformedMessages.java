@@ -58,7 +58,8 @@ final class MalformedMessages {
   }
 
   /**
-   * A marshaller that never throws. It returns a special message object for a malformed message.
+   * A marshaller that never throws an exception. For a malformed message, it returns a special
+   * message object.
    */
   private static final class Tolerant<Q> implements Marshaller<Q> {
     private final Marshaller<Q> marshaller;
@@ -69,7 +70,7 @@ final class MalformedMessages {
       this.malformed = anotherMessage(marshaller);
     }
 
-    /** Returns the special message object, which differs by identity from every parsed message. */
+    /** Returns the special message object. No parsed message is the same object. */
     private static <Q> Q anotherMessage(Marshaller<Q> marshaller) {
       if (marshaller instanceof PrototypeMarshaller<Q> known
           && known.getMessagePrototype() instanceof Message message) {

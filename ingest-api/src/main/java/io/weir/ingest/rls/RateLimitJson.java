@@ -69,7 +69,7 @@ final class RateLimitJson {
 
   /**
    * Removes the member for negative hits, which the message classes of this build do not contain
-   * yet. Refuses a value other than false, so that the value is never ignored.
+   * yet. Refuses the request if the value is not false, because Weir must not ignore negative hits.
    */
   private static void removeNegativeHits(ObjectNode request) throws InvalidRequestException {
     int index = 0;

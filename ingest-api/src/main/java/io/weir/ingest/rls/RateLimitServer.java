@@ -36,7 +36,8 @@ import org.jspecify.annotations.Nullable;
 public final class RateLimitServer implements AutoCloseable {
   /**
    * Maximum size of a request in bytes. By default Envoy accepts 60 KiB of header fields from its
-   * callers, and may copy them to several descriptors. Such a request must be accepted.
+   * callers, and may copy them to several descriptors. The server must accept a request with such
+   * descriptors.
    */
   private static final int MAX_REQUEST_BYTES = 1024 * 1024;
 
@@ -45,25 +46,23 @@ public final class RateLimitServer implements AutoCloseable {
 
   /**
    * Maximum number of concurrent requests of one connection. Envoy has one connection for each of
-   * its threads, and opens another one when a connection is at this maximum.
+   * its threads, and opens another connection when a connection is at this maximum.
    */
   private static final int MAX_CALLS_PER_CONNECTION = 128;
 
   /** Maximum number of received bytes of a connection that are not yet processed. */
   private static final int UNREAD_BYTES_PER_CONNECTION = 128 * 1024;
 
-  /**
-   * Time within which a request must arrive completely, equal to the time for the body of a check.
-   */
+  /** Time within which a request must arrive completely. The body of a check has the same time. */
   private static final Duration WHOLE_LIMIT = Duration.ofSeconds(10);
 
   /**
-   * Maximum number of bytes of all incomplete requests, equal to the maximum for the bodies of
+   * Maximum number of bytes of all incomplete requests. The same maximum applies to the bodies of
    * checks.
    */
   private static final long MAX_UNFINISHED_BYTES = 64L * 1024 * 1024;
 
-  /** Least value of the maximum number of connections, for any maximum of the check API. */
+  /** Lower bound for the result of {@link #shareOf}. */
   private static final int MIN_CONNECTIONS = 100;
 
   /** Idle time after which the server pings the peer. */
@@ -77,7 +76,7 @@ public final class RateLimitServer implements AutoCloseable {
 
   /**
    * Time without a request after which the server closes a connection. The client can open another
-   * one.
+   * connection.
    */
   private static final Duration IDLE_LIMIT = Duration.ofMinutes(5);
 
@@ -98,7 +97,7 @@ public final class RateLimitServer implements AutoCloseable {
 
   private static final Duration HANDSHAKE_LIMIT = Duration.ofSeconds(10);
 
-  /** Number of threads that process requests. Requests do not block them. */
+  /** Number of threads that process requests. No request blocks a thread. */
   private static final int THREADS = 8;
 
   /** Number of threads that may wait for the keys of a token issuer. */
@@ -216,15 +215,19 @@ public final class RateLimitServer implements AutoCloseable {
   }
 
   /**
-   * Returns the maximum number of gRPC connections, derived from the maximum of the check API. It
-   * is lower, because a connection carries many concurrent requests, and a proxy opens one
-   * connection per thread.
+   * Returns the maximum number of gRPC connections, derived from the maximum of the check API. The
+   * gRPC maximum is a tenth of the check API's maximum, but at least {@value #MIN_CONNECTIONS}.
+   * Fewer connections are enough, because a connection carries many concurrent requests, and a
+   * proxy opens one connection per thread.
    */
   public static int shareOf(int maxConnections) {
     return Math.max(MIN_CONNECTIONS, maxConnections / 10);
   }
 
-  /** Returns the threads that read and write. With a count of 0 the library chooses the number. */
+  /**
+   * Returns the threads that read and write connections. If {@code count} is 0, Netty chooses the
+   * number of threads.
+   */
   private static EventLoopGroup loops(ResourceStack resources, int count, String name) {
     EventLoopGroup loops =
         new MultiThreadIoEventLoopGroup(
@@ -237,9 +240,9 @@ public final class RateLimitServer implements AutoCloseable {
   }
 
   /**
-   * Returns a pool of threads for calls. A call waits for a thread at most once, so the maximum
-   * numbers of connections and of calls per connection also bound the queue. Long before this
-   * bound, the service rejects further calls as overload.
+   * Returns a pool of threads for calls. Each call occupies at most one place in the pool's queue.
+   * So the maximum numbers of connections and of calls per connection bound the queue. Long before
+   * the queue reaches this bound, the service rejects further calls as overload.
    */
   private static ThreadPoolExecutor threads(
       ResourceStack resources, int count, ThreadFactory factory) {
@@ -279,7 +282,7 @@ public final class RateLimitServer implements AutoCloseable {
     health.close();
   }
 
-  /** Stops accepting calls, and notifies clients so that they use other connections. */
+  /** Stops accepting calls, and notifies clients. They then use other connections. */
   public void refuseNewCalls() {
     server.shutdown();
   }

@@ -25,9 +25,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The gRPC implementation of Envoy's rate limit service. It answers an invalid request with {@code
- * INVALID_ARGUMENT}. It answers a request that the node cannot decide now with {@code UNAVAILABLE};
- * then Envoy's {@code failure_mode_deny} determines the verdict. Thread-safe.
+ * The gRPC implementation of Envoy's rate limit service. The service answers an invalid request
+ * with {@code INVALID_ARGUMENT}. If the node cannot decide a request now, the service answers
+ * {@code UNAVAILABLE}; then Envoy's {@code failure_mode_deny} determines the verdict. Thread-safe.
  */
 final class RateLimitService {
   private static final Logger LOG = LoggerFactory.getLogger(RateLimitService.class);
@@ -37,7 +37,7 @@ final class RateLimitService {
 
   /**
    * The part of a caller's deadline that is available for the cache's reply, in percent. The rest
-   * is for recording and the response.
+   * of the deadline is for recording and the response.
    */
   private static final int PERCENT_OF_DEADLINE = 60;
 

@@ -20,15 +20,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sends peeks to the gRPC port of a starting node until the JVM has loaded the code. Otherwise the
- * first call would take some tenths of a second, but Envoy waits only 20 ms. Peeks take no tokens,
- * and the node does not record them. A failed peek has no effect on the node.
+ * Sends peeks to the gRPC port of a starting node until the JVM has loaded the code that handles
+ * calls. Without these peeks, the first call would take some tenths of a second, but Envoy waits
+ * only 20 ms. Peeks take no tokens, and the node does not record them. A failed peek has no effect
+ * on the node.
  */
 public final class RateLimitWarmUp {
   private static final Logger LOG = LoggerFactory.getLogger(RateLimitWarmUp.class);
 
   /**
-   * Number of peeks. The first few load the code, and the others let the compiler find hot code.
+   * Number of peeks. The first few peeks load the code, and the others let the compiler find hot
+   * code.
    */
   private static final int PEEKS = 200;
 

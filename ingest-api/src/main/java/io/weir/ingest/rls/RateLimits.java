@@ -153,8 +153,9 @@ public final class RateLimits {
 
   /**
    * Returns whether a call is more relevant to the caller than another. A denied call is more
-   * relevant than an allowed call. Among denied calls, the longer wait is more relevant. Among
-   * allowed calls, the smaller remaining fraction of the limit is more relevant.
+   * relevant than an allowed call. Of two denied calls, the call with the longer wait is more
+   * relevant. Of two allowed calls, the call with the smaller remaining fraction of its limit is
+   * more relevant.
    */
   private static boolean isNearer(CheckOutcome.Decided call, CheckOutcome.Decided other) {
     if (call.call().allowed() != other.call().allowed()) {

@@ -19,16 +19,17 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A received request. Its strings may contain invalid UTF-8, because proxies copy the bytes of
- * header fields. If Weir refused such a request, Envoy could let it pass without a limit. So each
- * invalid byte becomes an unpaired surrogate (U+DC80 to U+DCFF) with the byte as its lower 8 bits.
- * Different strings stay different. Immutable.
+ * A received request. The strings of a request may contain invalid UTF-8, because proxies copy the
+ * bytes of header fields. If Weir refused such a request, Envoy could let it pass without a limit.
+ * So Weir replaces each invalid byte by an unpaired surrogate (U+DC80 to U+DCFF) with the byte as
+ * its lower 8 bits. Two different strings never become equal. Immutable.
  *
  * @param request the request; null if the message is not a request
  */
 record ReceivedRequest(@Nullable RateLimitRequest request) {
   /**
-   * The marshaller of requests. It never throws, because the gRPC library would log the exception.
+   * The marshaller of requests. The marshaller never throws an exception, because the gRPC library
+   * would log it.
    */
   static final MethodDescriptor.Marshaller<ReceivedRequest> MARSHALLER =
       new MethodDescriptor.Marshaller<>() {
@@ -122,7 +123,7 @@ record ReceivedRequest(@Nullable RateLimitRequest request) {
     return entry.build();
   }
 
-  /** Reads a field that is not a string. The message classes interpret it later. */
+  /** Reads a field that is not a string. The message classes interpret the field later. */
   private static void take(UnknownFieldSet.Builder others, int tag, CodedInputStream input)
       throws IOException {
     if (!others.mergeFieldFrom(tag, input)) {

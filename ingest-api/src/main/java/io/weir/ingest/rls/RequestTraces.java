@@ -39,7 +39,10 @@ final class RequestTraces implements ServerInterceptor {
         : service;
   }
 
-  /** Returns the trace of the request that the current thread processes; null if it has none. */
+  /**
+   * Returns the trace of the request that the current thread processes; null if the request has no
+   * trace.
+   */
   static @Nullable RequestTrace current() {
     return KEY.get();
   }
@@ -77,8 +80,8 @@ final class RequestTraces implements ServerInterceptor {
   }
 
   /**
-   * Returns the values of a metadata key, as {@link RequestHeaders} defines. The library rejects
-   * names of binary keys.
+   * Returns the values of a metadata key, in the order that {@link RequestHeaders} defines. The
+   * gRPC library rejects the names of binary keys.
    */
   private static List<String> values(Metadata headers, String name) {
     Iterable<String> given =

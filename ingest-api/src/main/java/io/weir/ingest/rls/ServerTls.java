@@ -16,7 +16,7 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLSessionContext;
 
 /**
- * The TLS context of the gRPC port, with the settings of the other ports and HTTP/2. A new
+ * The TLS context of the gRPC port. It adds HTTP/2 to the TLS settings of the other ports. A new
  * connection uses the current content of the certificate files. Thread-safe.
  */
 final class ServerTls extends SslContext {

@@ -18,9 +18,9 @@ import java.util.concurrent.ThreadPoolExecutor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An interceptor that admits calls with a token that has the check scope, as the check API does.
- * The token is in the metadata {@code authorization}. The health service requires no token.
- * Thread-safe.
+ * An interceptor that admits a call only if its token has the check scope. The check API has the
+ * same rule. The token is in the metadata {@code authorization}. The health service requires no
+ * token. Thread-safe.
  */
 final class TokenCheck implements ServerInterceptor, ServerCallExecutorSupplier {
   private static final Metadata.Key<String> AUTHORIZATION =
@@ -46,8 +46,8 @@ final class TokenCheck implements ServerInterceptor, ServerCallExecutorSupplier 
   /**
    * Creates a check.
    *
-   * @param verifying runs the calls whose tokens must first be verified. A verification may wait
-   *     for the keys of a token issuer. The threads must be {@link VerifyingThread}s
+   * @param verifying runs the calls whose tokens Weir must first verify. A verification may wait
+   *     for the keys of a token issuer. The executor's threads must be {@link VerifyingThread}s
    */
   TokenCheck(Access access, ThreadPoolExecutor verifying) {
     this.access = access;
@@ -55,8 +55,8 @@ final class TokenCheck implements ServerInterceptor, ServerCallExecutorSupplier 
   }
 
   /**
-   * Returns the executor of a call. Calls with known tokens do not wait behind calls whose tokens
-   * must be verified.
+   * Returns the executor of a call. A call with a known token never waits behind a call whose token
+   * Weir must verify.
    */
   @Override
   public <Q, A> @Nullable Executor getExecutor(ServerCall<Q, A> call, Metadata headers) {

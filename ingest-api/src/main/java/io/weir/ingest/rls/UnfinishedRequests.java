@@ -20,10 +20,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bounds the memory of the incomplete requests of all connections. It cancels a request that does
- * not arrive in time. It also cancels the oldest incomplete requests while their total size exceeds
- * the maximum. A request is complete when the caller has sent all of it and a thread has begun to
- * process it. In a stream of requests each message counts separately. Thread-safe.
+ * Bounds the memory of the incomplete requests of all connections. This class cancels a request
+ * that does not arrive in time. While the total size of incomplete requests exceeds the maximum, it
+ * also cancels the oldest of them. A request is complete when the caller has sent the whole request
+ * and a thread has begun to process it. In a stream of requests each message counts separately.
+ * Thread-safe.
  */
 final class UnfinishedRequests extends ServerStreamTracer.Factory
     implements ServerInterceptor, AutoCloseable {
