@@ -17,8 +17,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param identity how Weir identifies clients; null if forward authorization is off
  * @param idHeader name of the header field with the call's id; null if Weir creates the ids
- * @param trustedHops number of proxies in front of the node that add an entry to {@code
- *     X-Forwarded-For}, 0 to {@value ForwardedFor#MAX_HOPS}; with 0, Weir does not read the address
+ * @param trustedHops number of proxies in front of the node that add an entry to
+ *     {@code X-Forwarded-For}, 0 to {@value ForwardedFor#MAX_HOPS}; if 0, Weir does not read the
+ *     caller's address
  * @param routes the route templates that name endpoints
  */
 public record AuthzSettings(
@@ -64,8 +65,8 @@ public record AuthzSettings(
   /**
    * Reads the settings.
    *
-   * @param access the access settings of the port, whose tokens use the header field {@code
-   *     Authorization}
+   * @param access the access settings of the port; their tokens use the header field
+   *     {@code Authorization}
    * @throws InvalidSettingException if a variable is invalid; the message names the variable
    */
   public static AuthzSettings of(Settings settings, AccessSettings access) {
@@ -97,7 +98,7 @@ public record AuthzSettings(
     if (mayBeMissing && ofField == null) {
       throw new InvalidSettingException(
           JWT_MISSING
-              + " is next, but neither "
+              + " has the value next, but neither "
               + CLIENT_HEADER
               + " nor "
               + API_KEY_HEADER
@@ -108,9 +109,9 @@ public record AuthzSettings(
           CallerTokenSettings.JWKS
               + " and "
               + (ofField instanceof CallIdentity.ClientName ? CLIENT_HEADER : API_KEY_HEADER)
-              + " are both set; set only one of them, or "
+              + " are both set; set only one of them, or set "
               + JWT_MISSING
-              + "=next, so that the second one applies to calls without a token");
+              + "=next to use the second setting for calls without a token");
     }
     String named = fieldName(settings, JWT_HEADER);
     String header = named == null ? AUTHORIZATION : named;

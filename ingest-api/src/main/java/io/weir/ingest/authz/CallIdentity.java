@@ -5,8 +5,8 @@ import io.weir.access.caller.CallerTokenSettings;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The method by which Weir identifies the client of a call. A node uses one method, or two in a
- * fixed order. So a caller cannot choose the method.
+ * The method by which Weir identifies the client of a call. A node uses one method, or two methods
+ * in a fixed order. So a caller cannot choose the method.
  */
 public sealed interface CallIdentity {
   /** Returns the name of the header field that identifies the client. */

@@ -40,7 +40,7 @@ public final class CallReader {
   private static final Problem NOT_CONFIGURED =
       Problem.of(
           ProblemReason.AUTHZ_NOT_CONFIGURED,
-          "no header field is configured that identifies clients; set "
+          "no setting says how to identify clients; set "
               + AuthzSettings.CLIENT_HEADER
               + ", "
               + AuthzSettings.API_KEY_HEADER
@@ -48,10 +48,10 @@ public final class CallReader {
               + CallerTokenSettings.JWKS
               + " on this node");
 
-  /** The challenge that requests an API key. */
+  /** The challenge that requests an API key from the caller. */
   private static final String KEY_CHALLENGE = "ApiKey";
 
-  /** The challenge that requests a token (RFC 6750 §3), without an error code. */
+  /** The challenge that requests a token from the caller (RFC 6750 §3), without an error code. */
   private static final String TOKEN_CHALLENGE = "Bearer realm=\"weir\"";
 
   private final AuthzSettings settings;
@@ -159,7 +159,7 @@ public final class CallReader {
         : read(otherwise, TOKEN_CHALLENGE + ", " + KEY_CHALLENGE, fields, method, target);
   }
 
-  /** Returns the refusal of a token, with the rule that the token violates. */
+  /** Returns the refusal of a call whose token violates a rule; the refusal states the rule. */
   public Read.Refused refused(CallerTokens.Refused verdict) {
     CallIdentity identity = Objects.requireNonNull(settings.identity());
     return refused(identity, verdict.rule());
@@ -173,8 +173,8 @@ public final class CallReader {
   }
 
   /**
-   * Returns the token in a field value. Returns the empty string if there is no token or another
-   * scheme.
+   * Returns the token in a field value. Returns the empty string if the value has no token, or has
+   * another scheme.
    */
   private static String token(CallIdentity.ClientToken identity, String value) {
     if (value.regionMatches(true, 0, BEARER, 0, BEARER.length())) {

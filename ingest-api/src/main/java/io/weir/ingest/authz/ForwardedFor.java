@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the caller's address in {@code X-Forwarded-For}. Each hop appends the address of its peer.
- * So only the last entries, one for each trusted hop, are trustworthy. The caller may have forged
- * all earlier entries, so they are ignored.
+ * Weir trusts only the last entries, one for each trusted hop. Weir ignores all earlier entries,
+ * because the caller may have forged them.
  */
 final class ForwardedFor {
   /** Maximum number of trusted hops. */
@@ -17,8 +17,8 @@ final class ForwardedFor {
   private ForwardedFor() {}
 
   /**
-   * Returns the address that the first trusted hop added; null if there is no entry, or if it is
-   * not an address.
+   * Returns the address that the first trusted hop added; null if there is no such entry, or if the
+   * entry is not an address.
    *
    * @param fields the values of all {@code X-Forwarded-For} fields, in order
    * @param hops number of trusted hops; 0 if no hop is trusted

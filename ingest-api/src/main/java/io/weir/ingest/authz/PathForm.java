@@ -6,16 +6,16 @@ import java.util.List;
 
 /**
  * Converts the path of a request to its canonical form, so that an alternative spelling of a path
- * cannot bypass a limit. The form is a list of segments, whose characters represent bytes (ISO
- * 8859-1). The conversion has these steps:
+ * cannot bypass a limit. The form is a list of segments. Each character of a segment represents a
+ * byte (ISO 8859-1). The conversion has these steps:
  *
  * <ol>
  *   <li>Remove the scheme, authority, query and fragment.
- *   <li>Remove the parameters of each segment, which begin at its first semicolon.
- *   <li>Decode percent-encoded bytes once, except a slash, which stays {@code %2F}. Keep a percent
- *       sign that begins no encoded byte.
+ *   <li>Remove the parameters of each segment: its first semicolon and all following characters.
+ *   <li>Decode percent-encoded bytes once, except the slash {@code %2F}. Keep a percent sign
+ *       without two hexadecimal digits.
  *   <li>Remove empty segments and a final slash.
- *   <li>Resolve dot segments (RFC 3986 §5.2.4). A step above the root stays at the root.
+ *   <li>Resolve dot segments (RFC 3986 §5.2.4). Above the root, {@code ..} has no effect.
  * </ol>
  *
  * <p>For example, {@code //v1/x/../it%65ms;v=1/7/?q=1} has the segments {@code v1}, {@code items}

@@ -15,21 +15,21 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The templates of an application's routes, which give endpoints their names. So the templates and
- * methods bound the number of names, whatever paths callers request. Immutable.
+ * The templates of an application's routes. The templates give endpoints their names. So the number
+ * of names does not depend on the paths that callers request. Immutable.
  *
- * <p>A template is a line {@code METHOD /path}. {@code {name}} matches one segment, a final {@code
- * *} matches one or more segments, and the method {@code *} matches any method. Empty lines and
- * lines that begin with {@code #} are ignored. For each segment, a literal has precedence over
+ * <p>A template is a line {@code METHOD /path}. {@code {name}} matches one segment, a final
+ * {@code *} matches one or more segments, and the method {@code *} matches any method. Empty lines
+ * and lines that begin with {@code #} are ignored. For each segment, a literal has precedence over
  * {@code {name}}, and {@code {name}} over {@code *}. Among templates with the same path, a named
  * method has precedence over {@code *}. Paths are compared in their {@link PathForm} and are
  * case-sensitive.
  */
 public final class RouteTemplates {
-  /** Maximum number of templates. Each takes a few hundred bytes. */
+  /** Maximum number of templates. Each template takes a few hundred bytes of memory. */
   public static final int MAX_TEMPLATES = 10_000;
 
-  /** The second part of the endpoint's name, after the method, for calls that match no template. */
+  /** If a call matches no template, its endpoint's name consists of the method and this text. */
   public static final String OTHER_PATHS = "other";
 
   /** The name for methods that are neither standard nor in a template. */
@@ -69,7 +69,10 @@ public final class RouteTemplates {
     /** Names of endpoints for paths that end at this node, by method. */
     private final Map<String, String> here = new HashMap<>();
 
-    /** Names of endpoints for paths that continue with any further segments, by method. */
+    /**
+     * Names of endpoints for paths that have one or more further segments after this node, by
+     * method.
+     */
     private final Map<String, String> beyond = new HashMap<>();
   }
 
@@ -173,8 +176,8 @@ public final class RouteTemplates {
     if (SPECIAL.matcher(raw).find()) {
       throw new InvalidTemplateException(
           number,
-          "a segment must be literal, or {name}, or * as the last segment, without the "
-              + "characters ; ? #, but is '"
+          "a segment must be {name}, or text without any of { } ; ? # *, or * at the end of "
+              + "the path, but is '"
               + raw
               + "'");
     }
@@ -204,7 +207,7 @@ public final class RouteTemplates {
     return segment.startsWith("{");
   }
 
-  /** Returns the map to which to add the names of a template's endpoints. */
+  /** Returns the map that must contain the endpoint names of a template. */
   private static Map<String, String> place(Node root, Template template) {
     Node node = root;
     int fixed = template.segments.size() - (template.hasRest() ? 1 : 0);

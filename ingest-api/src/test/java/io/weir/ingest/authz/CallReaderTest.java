@@ -280,10 +280,11 @@ final class CallReaderTest {
     assertWrong(
         with(tokens, Map.of("WEIR_AUTHZ_API_KEY_HEADER", "X-API-Key")),
         "WEIR_AUTHZ_JWT_JWKS and WEIR_AUTHZ_API_KEY_HEADER are both set; set only one of them, or"
-            + " WEIR_AUTHZ_JWT_MISSING=next, so that the second one applies to calls without a token");
+            + " set WEIR_AUTHZ_JWT_MISSING=next to use the second setting for calls without a"
+            + " token");
     assertWrong(
         with(tokens, Map.of("WEIR_AUTHZ_JWT_MISSING", "next")),
-        "WEIR_AUTHZ_JWT_MISSING is next, but neither WEIR_AUTHZ_CLIENT_HEADER nor "
+        "WEIR_AUTHZ_JWT_MISSING has the value next, but neither WEIR_AUTHZ_CLIENT_HEADER nor "
             + "WEIR_AUTHZ_API_KEY_HEADER is set; set one of them");
     assertWrong(
         with(

@@ -80,11 +80,11 @@ final class RouteTemplatesTest {
         "GET /items/                 | line 1: a segment must not be empty",
         "GET /a//b                   | line 1: a segment must not be empty",
         "GET /a/../b                 | line 1: a segment must not be empty",
-        "GET /a/{b}c                 | line 1: a segment must be literal, or {name}",
-        "GET /a/{}                   | line 1: a segment must be literal, or {name}",
-        "GET /*/a                    | line 1: a segment must be literal, or {name}",
-        "GET /a?b                    | line 1: a segment must be literal, or {name}",
-        "GET /a;b                    | line 1: a segment must be literal, or {name}",
+        "GET /a/{b}c                 | line 1: a segment must be {name}, or text without",
+        "GET /a/{}                   | line 1: a segment must be {name}, or text without",
+        "GET /*/a                    | line 1: a segment must be {name}, or text without",
+        "GET /a?b                    | line 1: a segment must be {name}, or text without",
+        "GET /a;b                    | line 1: a segment must be {name}, or text without",
       })
   void parse_ofWhatIsNoTemplate_namesLineAndRule(String line, String message) {
     String told =
