@@ -5,8 +5,8 @@ import java.util.function.LongSupplier;
 
 /**
  * The monotonic clock and the wall clock of one machine. The recorder and the correction code use
- * only these clocks, so that a simulation can run them in virtual time. Thread-safe if both sources
- * are.
+ * only these clocks, so that a simulation can run them in virtual time. Thread-safe if both
+ * functions are thread-safe.
  *
  * @param nanos returns nanoseconds of a monotonic clock with an arbitrary origin
  * @param epochMillis returns milliseconds since the epoch of the wall clock, which may step

@@ -7,9 +7,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The path of a value in the data of an event. It lists the names of JSON members from the
- * outermost one. Examples are {@code tokens}, {@code usage.tokens} and, as in OpenMeter, {@code
- * $.usage.tokens}.
+ * The path of a value in the data of an event. The path lists the names of nested JSON members, the
+ * outermost member first. Examples are {@code tokens}, {@code usage.tokens} and, as in OpenMeter,
+ * {@code $.usage.tokens}.
  *
  * @param text the path as written
  * @param members the names of the members, at least one

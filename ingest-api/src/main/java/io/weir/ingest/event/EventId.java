@@ -8,10 +8,10 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /**
- * Creates the id of the call line for an event from the event's {@code source} and {@code id},
- * which together identify the event. The id contains the length of the source, so that two events
- * have the same id only if both attributes are equal. An id that is longer than a name may be is
- * replaced by its SHA-256 (FIPS 180-4).
+ * Creates the id of an event's call line from the event's {@code source} and {@code id}. The two
+ * attributes together identify the event. The id contains the length of the source, so that two
+ * events have the same id only if both attributes are equal. If an id exceeds the maximum length of
+ * a name, its SHA-256 hash (FIPS 180-4) replaces it.
  */
 final class EventId {
   /** Maximum length of a source, and of an event's id, in bytes of UTF-8. */

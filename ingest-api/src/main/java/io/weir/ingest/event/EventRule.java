@@ -15,13 +15,13 @@ import org.jspecify.annotations.Nullable;
  * @param meter the meter that counts the events
  * @param endpoint how Weir determines the endpoint
  * @param value the path of the quantity in the data; null if each event counts as 1
- * @param scale exponent of 10 by which the value is multiplied to get the quantity, 0 to {@value
- *     #MAX_SCALE}
+ * @param scale exponent of a power of 10, 0 to {@value #MAX_SCALE}; the quantity is the value
+ *     multiplied by this power
  */
 record EventRule(String meter, Endpoint endpoint, @Nullable DataPath value, int scale) {
   static final int MAX_SCALE = 9;
 
-  /** Maximum length of a string that is read as a number, in characters. */
+  /** Maximum length of a numeric string in the data, in characters. */
   private static final int MAX_NUMBER_CHARS = 40;
 
   /** The syntax of {@link BigDecimal}, with ASCII digits only. */
@@ -34,9 +34,9 @@ record EventRule(String meter, Endpoint endpoint, @Nullable DataPath value, int 
     record Fixed(String name) implements Endpoint {}
 
     /**
-     * The endpoint is a string in the data, if the string is one of the permitted values.
+     * The endpoint is a string in the event's data. The string must be one of the permitted values.
      *
-     * @param other the endpoint of events with another value; null if Weir refuses such events
+     * @param other the endpoint of events with any other value; null if Weir refuses such events
      */
     record Property(DataPath path, Set<String> values, @Nullable String other) implements Endpoint {
       public Property {

@@ -18,7 +18,10 @@ import org.jspecify.annotations.Nullable;
  * {@code type} determines the meter. Immutable and thread-safe.
  */
 public final class EventRules {
-  /** Maximum time by which an event may be ahead of the node's clock, because clocks differ. */
+  /**
+   * Maximum time by which an event's time may be ahead of the node's clock. Clocks of machines
+   * differ.
+   */
   static final Duration MAX_AHEAD = Duration.ofMinutes(1);
 
   private final Map<String, EventRule> byType;

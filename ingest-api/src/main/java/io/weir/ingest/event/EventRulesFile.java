@@ -14,8 +14,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A parser for files of event rules. A file with an invalid rule is refused as a whole, and the
- * parser reports every problem. Not thread-safe; for one use.
+ * A parser for files of event rules. Weir refuses the whole file if one rule is invalid, and the
+ * parser reports every problem. Not thread-safe; each parser parses one file.
  */
 public final class EventRulesFile {
   /** Maximum number of types, and of permitted endpoints of one type. */
@@ -41,7 +41,8 @@ public final class EventRulesFile {
     record Valid(EventRules rules) implements Content {}
 
     /**
-     * The problems of an invalid file, at least one. Each names the place in the file and the rule.
+     * The problems of an invalid file, at least one. Each problem names the place in the file and
+     * the rule.
      */
     record Invalid(List<String> problems) implements Content {
       public Invalid {

@@ -23,9 +23,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The spans of the steps of one call, or of all calls of a batch. They are children of the
- * request's span. The object passes with the call from thread to thread. It ignores events that
- * arrive out of order.
+ * The spans for the steps of one call, or for the steps of a whole batch of calls. These spans are
+ * children of the request's span. The object passes with the call from thread to thread. It ignores
+ * events that arrive out of order.
  */
 final class CallSpans implements CallTrace {
   /**
@@ -51,7 +51,7 @@ final class CallSpans implements CallTrace {
    * @param request the context that contains the request's span
    * @param index index of the call in the request; −1 if the request has one call, or if the spans
    *     cover all calls
-   * @param alsoDescribed another span that receives the same attributes of the verdict; null for
+   * @param alsoDescribed another span that also receives the attributes of the verdict; null for
    *     none
    * @param awaited number of traced calls that wait for Kafka's acknowledgement, shared by all
    *     requests
@@ -220,9 +220,9 @@ final class CallSpans implements CallTrace {
   }
 
   /**
-   * Ends the spans when the request has been answered or its caller has disconnected. Steps that
-   * have not ended are marked as failed. Spans that wait for Kafka continue to wait, because the
-   * log still holds the calls.
+   * Ends the spans. Called when the request has been answered, or when its caller has disconnected.
+   * Steps that have not ended are marked as failed. A span that waits for Kafka stays open, because
+   * the log still holds the calls.
    */
   void end() {
     fail(deciding);

@@ -36,7 +36,7 @@ final class CallerSpan {
     return Span.fromContext(context).getSpanContext().isValid();
   }
 
-  /** Returns whether the caller samples its span. */
+  /** Returns whether the caller has decided to sample its own span. */
   static boolean isSampled(Context context) {
     return Span.fromContext(context).getSpanContext().isSampled();
   }

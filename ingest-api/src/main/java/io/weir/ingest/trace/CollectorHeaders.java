@@ -21,7 +21,10 @@ import java.util.regex.Pattern;
 final class CollectorHeaders {
   private static final int MAX_BYTES = 16 * 1024;
 
-  /** A field name (RFC 9110 §5.1), and a value of visible characters with spaces between them. */
+  /**
+   * A field name (RFC 9110 §5.1), a colon, and a value of visible characters, with spaces or tabs
+   * between them.
+   */
   private static final Pattern FIELD =
       Pattern.compile("([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \\t]*([!-~]([ -~\\t]*[!-~])?)[ \\t]*");
 

@@ -29,8 +29,8 @@ final class CountedExporter implements SpanExporter {
    * Creates an exporter.
    *
    * @param endpoint the collector's address, for the log
-   * @param ended receives the number of spans that leave memory after each export, successful or
-   *     not
+   * @param ended receives the number of exported spans after each export, successful or not; these
+   *     spans leave memory
    */
   CountedExporter(
       SpanExporter exporter, URI endpoint, TraceStatistics statistics, IntConsumer ended) {

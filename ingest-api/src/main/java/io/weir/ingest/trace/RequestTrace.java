@@ -13,8 +13,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The trace of one request: its span, which begins when the request arrives, and the spans of its
- * calls. The object passes with the request from thread to thread. Thread-safe; never blocks.
+ * The trace of one request: the span of the request, and the spans of its calls. The request's span
+ * begins when the request arrives. The object passes with the request from thread to thread.
+ * Thread-safe; never blocks.
  */
 public final class RequestTrace {
   /** Maximum number of calls of a request that have their own spans. */
@@ -40,8 +41,8 @@ public final class RequestTrace {
   }
 
   /**
-   * Returns the trace of the request's only call, or of all its calls together. Its events also
-   * become attributes of the request's span.
+   * Returns the trace of the request's only call, or one trace for all calls of the request. The
+   * events of this trace also become attributes of the request's span.
    */
   public CallTrace ofAllCalls() {
     return add(new CallSpans(tracer, context, -1, span, awaited, maxAwaited));

@@ -5,8 +5,8 @@ import io.opentelemetry.api.common.AttributeKey;
 import java.util.List;
 
 /**
- * The names of spans and their attributes. Names without {@code weir} are those of OpenTelemetry's
- * semantic conventions. No attribute contains the client or the endpoint of a call.
+ * The names of spans and their attributes. OpenTelemetry's semantic conventions define the names
+ * without {@code weir}. No attribute contains the client or the endpoint of a call.
  */
 final class SpanNames {
   /** The span of a request, from its arrival to its response. */

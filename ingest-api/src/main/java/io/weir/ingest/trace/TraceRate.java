@@ -5,9 +5,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A rate limiter for traced requests. In any interval of T seconds it admits at most rate × (T + 1)
- * requests. Example: at a rate of 100 it admits 100 requests at once, then one every 10 ms.
- * Thread-safe; never blocks.
+ * A rate limiter for traced requests. In any interval of T seconds the limiter admits at most rate
+ * × (T + 1) requests. Example: at a rate of 100 the limiter admits 100 requests at once, then one
+ * request every 10 ms. Thread-safe; never blocks.
  */
 final class TraceRate {
   private static final long SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -15,7 +15,8 @@ final class TraceRate {
   private final long intervalNanos;
 
   /**
-   * The time at which the next request would be due if all admitted requests were evenly spaced.
+   * The time at which the next request is due if the admitted requests are evenly spaced at the
+   * rate.
    */
   private final AtomicLong nextNanos;
 
@@ -31,8 +32,8 @@ final class TraceRate {
   }
 
   /**
-   * Admits a request at the given time if the rate permits it. Returns whether it admitted the
-   * request.
+   * Admits a request at the given time if the rate permits it. Returns whether this method admitted
+   * the request.
    */
   boolean tryTake(long nowNanos) {
     while (true) {

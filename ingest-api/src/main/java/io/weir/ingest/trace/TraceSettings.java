@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param endpoint URL of the collector, with the path for traces and without credentials; null if
  *     tracing is off
- * @param sampling share of the requests without a parent span that are traced, 0 to 1
+ * @param sampling share of traced requests among the requests without a parent span, 0 to 1
  * @param maxRate maximum number of requests traced per second, 1 to {@value #MAX_RATE}; after a
- *     pause, up to this number at once
+ *     pause, Weir traces up to this number at once
  * @param headers header fields of each request to the collector, by name; secret
  */
 public record TraceSettings(
@@ -39,7 +39,10 @@ public record TraceSettings(
 
   static final double DEFAULT_SAMPLING = 0.01;
 
-  /** Default rate. It causes about 10,000 spans a minute, which small collectors can process. */
+  /**
+   * Default rate. This rate causes about 10,000 spans a minute. Small collectors can process this
+   * number.
+   */
   static final int DEFAULT_RATE = 100;
 
   static final int MAX_RATE = 10_000;

@@ -42,7 +42,7 @@ final class TraceStatistics {
   private static Counter spans(MeterRegistry registry, String outcome) {
     return Counter.builder("weir.traces.spans")
         .description(
-            "spans that the collector accepted or did not accept, or that were dropped because "
+            "spans by outcome: accepted by the collector, not accepted, or dropped because "
                 + "too many were in memory")
         .tag("outcome", outcome)
         .register(registry);

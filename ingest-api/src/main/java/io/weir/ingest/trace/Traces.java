@@ -31,10 +31,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Selects the requests to trace, begins their traces, and sends the spans to a collector over HTTP
- * (OTLP). If a request names its caller's span, it is traced if the caller samples that span. Other
- * requests are selected at random. A maximum rate applies to both. Spans that the collector does
- * not accept in time are dropped and counted. No request waits for the collector or fails because
- * of it. Thread-safe.
+ * (OTLP). If a request names its caller's span, Weir traces the request if the caller samples that
+ * span. Weir selects other requests at random. A maximum rate applies to all traced requests. Weir
+ * drops and counts spans that the collector does not accept in time. No request waits for the
+ * collector, and no request fails because of the collector. Thread-safe.
  */
 public final class Traces implements AutoCloseable {
   /** Maximum number of spans held in memory, about 1 KB each. */
@@ -42,8 +42,8 @@ public final class Traces implements AutoCloseable {
 
   /**
    * Maximum number of traced calls that wait for Kafka's acknowledgement, equal to the calls of two
-   * batches. Further calls get no span for it. Each waiting call keeps its line of a few hundred
-   * bytes in memory.
+   * batches. Further calls get no span for the wait. Each waiting call keeps its line of a few
+   * hundred bytes in memory.
    */
   static final int MAX_AWAITED = 2_000;
 
@@ -65,9 +65,10 @@ public final class Traces implements AutoCloseable {
       Set.of("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE");
 
   /**
-   * The logger of the OpenTelemetry library, which is switched off because it would write each
-   * failure to the console. {@link CountedExporter} counts and logs failures instead. This
-   * reference keeps the logger's level, because the JVM may discard a logger without references.
+   * The logger of the OpenTelemetry library. Weir switches this logger off, because it would write
+   * each failure to the console. {@link CountedExporter} counts and logs failures instead. The
+   * field keeps the logger, because the JVM may discard a logger without references together with
+   * its level.
    */
   private static final Logger LIBRARY_LOG = Logger.getLogger("io.opentelemetry");
 
@@ -199,10 +200,7 @@ public final class Traces implements AutoCloseable {
                 .setAttribute(SpanNames.RPC_METHOD, method));
   }
 
-  /**
-   * Returns the span of the request, not yet started; null if the request is not selected for
-   * tracing.
-   */
+  /** Returns the builder of the request's span; null if Weir does not trace the request. */
   private @Nullable SpanBuilder sample(RequestHeaders headers, long arrivedNanos) {
     Tracer ofNode = tracer;
     if (ofNode == null || !isOn) {
