@@ -21,7 +21,7 @@ final class TimedCallLog implements CallLog {
     this.log = log;
     this.writes =
         Timer.builder("weir.log.write")
-            .description("seconds until a call was as durable as WEIR_DURABILITY requires")
+            .description("seconds until a call is recorded with the durability of WEIR_DURABILITY")
             .register(registry);
   }
 

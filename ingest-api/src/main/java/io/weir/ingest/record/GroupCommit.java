@@ -114,7 +114,7 @@ final class GroupCommit {
   }
 
   /**
-   *  Queues the lines. The outcome of the append completes when the journal has stored or refused
+   * Queues the lines. The outcome of the append completes when the journal has stored or refused
    *  the lines.
    */
   void commit(Append append) {

@@ -66,7 +66,7 @@ final class LowWatermark {
   }
 
   /**
-   *  Counts one more call in progress under the given time. The watermark waits for this call too.
+   * Counts one more call in progress under the given time. The watermark waits for this call too.
    */
   void beginAgain(long begun) {
     inProgress.incrementAndGet(bucket(begun));

@@ -36,7 +36,7 @@ public record Chunk(
   }
 
   /**
-   *  Concatenates the lines of chunks. If there is only one chunk, returns the chunk's own array,
+   * Concatenates the lines of chunks. If there is only one chunk, returns the chunk's own array,
    *  not a copy.
    */
   public static byte[] join(List<Chunk> chunks) {

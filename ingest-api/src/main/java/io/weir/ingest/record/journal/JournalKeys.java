@@ -69,7 +69,7 @@ final class JournalKeys {
   }
 
   /**
-   *  Decodes a chunk. The journal does not store the times of calls, so the chunk's oldest time is
+   * Decodes a chunk. The journal does not store the times of calls, so the chunk's oldest time is
    *  unknown.
    */
   static Chunk chunk(byte[] key, byte[] value) throws JournalException {
