@@ -6,11 +6,11 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /**
- * Waits for conditions. Tests use it instead of waiting for a fixed time.
+ * Waits for conditions. Tests use this class and never wait for a fixed time.
  *
  * <p>Every wait has the same timeout, {@link #TIMEOUT}. The timeout is far longer than any wait on
- * a busy machine. It only ends tests that would otherwise wait forever, and says nothing about the
- * expected duration. Measurements belong in {@code benchmarks}.
+ * a busy machine. The timeout only ends tests that would otherwise wait forever. It does not state
+ * how long the condition should take. Measurements belong in {@code benchmarks}.
  *
  * <p>Stateless and thread-safe.
  */
@@ -34,8 +34,8 @@ public final class Await {
    * Waits until the condition holds.
    *
    * @param what a description of the condition, for the failure message
-   * @throws AssertionError if it does not hold within {@link #TIMEOUT}
-   * @throws Exception if the condition throws it
+   * @throws AssertionError if the condition does not hold within {@link #TIMEOUT}
+   * @throws Exception if the condition throws an exception
    */
   public static void until(String what, Condition condition) throws Exception {
     until(() -> what, condition);
@@ -46,8 +46,8 @@ public final class Await {
    *
    * @param what returns a description of the condition and of the observed state, for the failure
    *     message; called only on failure
-   * @throws AssertionError if it does not hold within {@link #TIMEOUT}
-   * @throws Exception if the condition throws it
+   * @throws AssertionError if the condition does not hold within {@link #TIMEOUT}
+   * @throws Exception if the condition throws an exception
    */
   public static void until(Supplier<String> what, Condition condition) throws Exception {
     if (!within(TIMEOUT, condition)) {
@@ -57,13 +57,13 @@ public final class Await {
 
   /**
    * Waits until the condition holds or the given time has passed, and returns whether the condition
-   * holds. Intended for programs whose user sets the time; tests call {@link #until}.
+   * holds. For programs whose user sets the time. Tests call {@link #until} instead.
    *
-   * <p>Pauses between two evaluations for the duration of the last evaluation or for a tenth of the
-   * time waited so far, whichever is longer; at least 2 ms and at most 100 ms. So a condition
-   * leaves the processor to the code under test.
+   * <p>The pause between two evaluations is as long as the last evaluation, or a tenth of the time
+   * waited so far, whichever is longer. The pause is at least 2 ms and at most 100 ms. During the
+   * pauses, the code under test can use the processor.
    *
-   * @throws Exception if the condition throws it
+   * @throws Exception if the condition throws an exception
    */
   public static boolean within(Duration limit, Condition condition) throws Exception {
     long startNanos = System.nanoTime();

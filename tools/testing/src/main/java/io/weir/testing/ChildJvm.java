@@ -6,12 +6,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Creates the command line with which a test starts another JVM, with the same Java and the same
- * class path.
+ * Creates the command line with which a test starts another JVM. The other JVM has the same Java
+ * version and the same class path.
  *
- * <p>The system property {@code weir.test.child} contains further options. Maven sets it so that
- * the suite's many short-lived processes use only the fast compiler, which halves their cost.
- * {@code ./weir chaos} does not set it, because its processes run for long.
+ * <p>The system property {@code weir.test.child} contains further options. Maven sets this
+ * property: with only the fast compiler, the many short processes of the suite need half the CPU
+ * time. {@code ./weir chaos} does not set the property, because its processes run for long.
  */
 public final class ChildJvm {
   private static final String PROPERTY = "weir.test.child";

@@ -9,8 +9,9 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 
 /**
- * Marks an integration test class or method that {@code ./weir test} runs. Together with the unit
- * tests, these tests take minutes and check one path of each kind. {@code ./weir test --all} also
+ * Marks an integration test class or method that {@code ./weir test} runs. These tests check one
+ * code path of each kind. Together with the unit tests, they take a few minutes. {@code ./weir test
+ * --all} also
  * runs integration tests without a mark.
  */
 @Documented

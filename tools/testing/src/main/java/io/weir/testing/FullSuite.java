@@ -9,8 +9,9 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 
 /**
- * Marks an integration test class or method that only {@code ./weir test --full} runs, or a run
- * that names the class. Such a test takes too long for every change. A test without this mark must
+ * Marks an integration test class or method that runs only with {@code ./weir test --full}, or if
+ * the command names the class. Such a test takes too long to run for every change. A test without
+ * this mark must
  * check the same behaviour to a lesser extent.
  */
 @Documented
@@ -18,6 +19,9 @@ import org.junit.jupiter.api.Tag;
 @Target({ElementType.TYPE, ElementType.METHOD})
 @Tag("full")
 public @interface FullSuite {
-  /** Returns the reason why other runs leave the test out, and the test that replaces it. */
+  /**
+   * Returns the reason why other runs omit this test, and the name of a test that checks the same
+   * behaviour there.
+   */
   String reason();
 }

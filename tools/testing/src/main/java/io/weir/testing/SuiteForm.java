@@ -3,7 +3,8 @@ package io.weir.testing;
 
 /**
  * The amount of work of tests that repeat one check, such as model tests. The system property
- * {@code weir.suite} sets it: {@code short} (the default) or {@code full}, as in {@code ./weir test
+ * {@code weir.suite} sets this amount: {@code short} (the default) or {@code full}, as in {@code
+ * ./weir test
  * --full}.
  */
 public final class SuiteForm {
@@ -13,7 +14,7 @@ public final class SuiteForm {
   private SuiteForm() {}
 
   /**
-   * Returns whether such tests do their full amount of work.
+   * Returns whether tests that repeat one check do their full amount of work.
    *
    * @throws IllegalArgumentException if the property has another value
    */

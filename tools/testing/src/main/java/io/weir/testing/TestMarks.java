@@ -7,8 +7,8 @@ import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
 
 /**
- * Prints a line when a test begins and when it ends. These lines divide the output of a test class
- * into the output of its tests.
+ * Prints a line when a test begins, and another line when the test ends. These lines divide the
+ * output of a test class into the output of its tests.
  */
 public final class TestMarks implements TestExecutionListener {
   /** Prefix of the line that begins a test's output. The name of the test method follows. */

@@ -14,7 +14,7 @@ public final class Expect {
    * Waits until the condition holds.
    *
    * @param what a description of the condition
-   * @throws IllegalStateException if it does not hold within {@link Await#TIMEOUT}
+   * @throws IllegalStateException if the condition does not hold within {@link Await#TIMEOUT}
    */
   public static void that(String what, Await.Condition condition) throws Exception {
     if (!Await.within(Await.TIMEOUT, condition)) {

@@ -28,8 +28,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * An issuer of tokens for the callers of a gateway. It signs the given claims, and publishes its
- * keys over HTTP (RFC 7517). Thread-safe.
+ * An issuer of tokens (JWT) for the callers of a gateway. The issuer signs the given claims, and
+ * publishes its keys over HTTP (RFC 7517). Thread-safe.
  */
 public final class CallerIssuer implements AutoCloseable {
   /** The value of the claim {@code iss} of all tokens. */
@@ -72,7 +72,7 @@ public final class CallerIssuer implements AutoCloseable {
     }
   }
 
-  /** Returns the settings of a node that identifies clients by a claim of these tokens. */
+  /** Returns settings with which a node identifies clients by a claim of these tokens. */
   public Map<String, String> settings(String clientClaim) {
     Map<String, String> settings = new TreeMap<>();
     settings.put("WEIR_AUTHZ_JWT_JWKS", url());
@@ -97,12 +97,12 @@ public final class CallerIssuer implements AutoCloseable {
     return published.get(0);
   }
 
-  /** Publishes other keys. The first one signs tokens from now on. */
+  /** Publishes other keys. The first key signs tokens from now on. */
   public void publish(ECKey... keys) {
     published = List.of(keys);
   }
 
-  /** Sets the HTTP status of further responses. */
+  /** Sets the HTTP status of the following responses. */
   public void answerWith(int newStatus) {
     status = newStatus;
   }
@@ -117,12 +117,12 @@ public final class CallerIssuer implements AutoCloseable {
     released.countDown();
   }
 
-  /** Returns the number of requests for the keys. */
+  /** Returns the number of requests for the keys so far. */
   public int fetches() {
     return fetches.get();
   }
 
-  /** Returns the claims of a token that is valid for some minutes. */
+  /** Returns claims for a token that is valid for some minutes. */
   public static JWTClaimsSet.Builder claims(String subject) {
     return new JWTClaimsSet.Builder()
         .issuer(NAME)

@@ -4,11 +4,11 @@ package io.weir.servers.testing;
 import java.time.Duration;
 import org.testcontainers.DockerClientFactory;
 
-/** Determines whether test servers run in containers. */
+/** Decides whether test servers run in containers. */
 final class Containers {
   /**
-   * Maximum duration of a container's start. It is long enough for a machine that is busy with
-   * other tests.
+   * Maximum duration of a container's start. This duration is enough even if other tests occupy the
+   * machine.
    */
   static final Duration START_TIMEOUT = Duration.ofMinutes(3);
 

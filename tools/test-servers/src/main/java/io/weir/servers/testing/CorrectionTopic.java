@@ -35,19 +35,22 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes and reads the corrections topic of a broker, in the format of the aggregator. Also
- * inspects and changes the consumer group that applies corrections. Not thread-safe.
+ * Reads the corrections topic of a broker, and writes records to it in the format of the
+ * aggregator. Also reads and changes the consumer group that applies corrections. Not thread-safe.
  */
 public final class CorrectionTopic {
   private static final String NAME = Topics.CORRECTIONS.name();
 
-  /** The consumer group of all nodes. Operators rely on this name, so the test repeats it. */
+  /**
+   * The consumer group of all nodes. Operators rely on this name. Therefore the tests have their
+   * own copy of the name.
+   */
   private static final String GROUP = "weir-corrections";
 
   private final String bootstrapServers;
   private final int partitions;
 
-  /** Creates access to the topic, which may not exist yet. */
+  /** Creates access to the topic. The topic may not exist yet. */
   public CorrectionTopic(String bootstrapServers, int partitions) {
     this.bootstrapServers = bootstrapServers;
     this.partitions = partitions;
@@ -75,7 +78,7 @@ public final class CorrectionTopic {
     send(records, true);
   }
 
-  /** Writes corrections in one aborted transaction, whose records stay in the topic. */
+  /** Writes corrections in one aborted transaction. The records stay in the topic. */
   public void abort(List<Correction> corrections) throws Exception {
     List<ProducerRecord<byte[], byte[]>> records = new ArrayList<>();
     for (Correction correction : corrections) {
@@ -96,7 +99,7 @@ public final class CorrectionTopic {
         true);
   }
 
-  /** Writes a record with the given type and value. Without a type the record has no header. */
+  /** Writes a record with the given type and value. Without a type, the record has no header. */
   public void publishRaw(int partition, @Nullable String type, byte @Nullable [] value)
       throws Exception {
     send(List.of(record(partition, "key", type, value)), true);
@@ -145,12 +148,12 @@ public final class CorrectionTopic {
     }
   }
 
-  /** Returns all committed records; the records of one partition are in order. */
+  /** Returns all committed records. Records of the same partition are in order. */
   public List<ConsumerRecord<byte[], byte[]>> records() {
     return TopicContents.read(bootstrapServers, NAME);
   }
 
-  /** Returns all committed corrections; the corrections of one bucket are in order. */
+  /** Returns all committed corrections. Corrections of the same bucket are in order. */
   public List<Correction> corrections() throws MalformedRecordException {
     List<Correction> corrections = new ArrayList<>();
     for (ConsumerRecord<byte[], byte[]> record : records()) {
@@ -163,8 +166,8 @@ public final class CorrectionTopic {
   }
 
   /**
-   * Returns the committed offsets of the group by partition. Partitions without a committed offset
-   * are absent.
+   * Returns the committed offsets of the group by partition. The map omits partitions without a
+   * committed offset.
    */
   public Map<Integer, Long> committed() throws Exception {
     try (Admin admin = admin()) {
@@ -193,7 +196,7 @@ public final class CorrectionTopic {
     }
   }
 
-  /** Resets the group's offsets to the beginning, after waiting until the group has no members. */
+  /** Waits until the group has no members, and then resets its offsets to the beginning. */
   public void rewind() throws Exception {
     try (Admin admin = admin()) {
       Map<TopicPartition, OffsetAndMetadata> beginning = new HashMap<>();

@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Checks responses of an HTTP API against its OpenAPI 3.1 description. The check is stricter than
- * the description: undescribed JSON members and undescribed header fields of Weir are errors.
+ * OpenAPI: a JSON member, or a header field of Weir, that the description does not contain is an
+ * error.
  * Thread-safe.
  */
 public final class DescribedAnswers {
@@ -31,7 +32,7 @@ public final class DescribedAnswers {
   private static final Set<String> METHODS =
       Set.of("get", "put", "post", "delete", "options", "head", "patch", "trace");
 
-  /** Header fields that Weir defines or on which callers act. */
+  /** Header fields that Weir defines, or that callers evaluate. */
   private static final Pattern OF_WEIR =
       Pattern.compile("(x-)?ratelimit.*|usage-.*|retry-after|etag|weir-.*");
 
@@ -85,7 +86,8 @@ public final class DescribedAnswers {
   }
 
   /**
-   * Returns the kinds of responses that passed the check so far, such as {@code GET /v1/usage 200}.
+   * Returns the kinds of responses that have passed the check so far, such as {@code GET /v1/usage
+   * 200}.
    */
   public Set<String> seen() {
     return new TreeSet<>(seen);
@@ -171,7 +173,7 @@ public final class DescribedAnswers {
     return JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012).getSchema(root);
   }
 
-  /** Forbids undescribed members in every object schema that lists its members. */
+  /** Changes every object schema that lists members, so that it forbids other members. */
   private static JsonNode strict(JsonNode tree) {
     tree.forEach(DescribedAnswers::strict);
     if (tree instanceof ObjectNode schema
@@ -189,8 +191,8 @@ public final class DescribedAnswers {
   }
 
   /**
-   * Returns the route that matches a path; null if none does. A template without parameters has
-   * precedence, and then the longest template.
+   * Returns the route that matches a path; null if no route matches. If several routes match, a
+   * template without parameters has precedence, and then the longest template.
    */
   private @Nullable Route route(String path) {
     Route best = null;

@@ -15,8 +15,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends single commands to a redis-server, each over its own connection with RESP 2. Not intended
- * for measurements.
+ * Sends single commands to a redis-server. Each command uses a new connection with RESP 2, so this
+ * class is unsuitable for measurements.
  */
 final class RedisClient {
   private static final int TIMEOUT_MILLIS = 60_000;
@@ -36,7 +36,7 @@ final class RedisClient {
     }
   }
 
-  /** Sends a command after authentication as the default user with the given password. */
+  /** Authenticates as the default user with the given password, and then sends a command. */
   static @Nullable Object authenticated(int port, String password, String... command)
       throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {

@@ -24,14 +24,15 @@ import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclBindingFilter;
 
 /**
- * A real broker with TLS, authentication and ACLs. Clients authenticate by SCRAM, by a certificate
- * or by an OAuth token. The broker allows only operations that an ACL allows. A second listener
- * without these restrictions is for the test itself. Not thread-safe.
+ * A real broker with TLS, authentication and ACLs. Clients authenticate with SCRAM, with a
+ * certificate or with an OAuth token. The broker allows only operations that an ACL allows. The
+ * broker has a
+ * second listener without these restrictions, for the test itself. Not thread-safe.
  */
 public final class SecuredKafka implements AutoCloseable {
   /** The method by which clients authenticate. */
   public enum Identity {
-    /** A password that is neither stored nor sent in plain text (RFC 5802). */
+    /** A password that neither the broker stores nor the client sends in plain text (RFC 5802). */
     SCRAM("SASL_SSL"),
     /** A client certificate (mutual TLS). */
     CERTIFICATE("SSL"),
@@ -188,8 +189,7 @@ public final class SecuredKafka implements AutoCloseable {
   }
 
   /**
-   * Creates a user without permissions, and returns a file with the client properties for this
-   * user.
+   * Creates a user without permissions, and returns a file with client properties for this user.
    */
   public Path user(String name, String password)
       throws ExecutionException, InterruptedException, IOException {

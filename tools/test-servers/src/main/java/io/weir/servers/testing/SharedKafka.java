@@ -17,8 +17,9 @@ import org.apache.kafka.common.errors.UnknownMemberIdException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The broker that the tests of this JVM share. It is lent to one test at a time and emptied before
- * the next. Emptying it takes a tenth of the time of a restart. Thread-safe.
+ * The broker that the tests of this JVM share. One test at a time borrows the broker. Before the
+ * next test, this class deletes all topics and consumer groups. This takes a tenth of the time of a
+ * restart. Thread-safe.
  */
 final class SharedKafka {
   private static final long LOOK_MILLIS = 10;
@@ -31,7 +32,7 @@ final class SharedKafka {
   static synchronized TestKafka lend() {
     if (lent != null) {
       throw new IllegalStateException(
-          "the shared broker is already lent to a test, which must " + "close it first");
+          "another test has borrowed the shared broker, and must close it first");
     }
     TestKafka running = server;
     if (running == null) {
@@ -72,7 +73,8 @@ final class SharedKafka {
 
   /**
    * Waits until the broker lists every topic created so far. The controller confirms a creation
-   * before the broker knows the topic, and the broker receives the topics in order.
+   * before the broker lists the topic. The broker receives new topics in order, so this method
+   * creates one more topic and waits for it.
    */
   private static void catchUp(Admin admin) throws ExecutionException, InterruptedException {
     String last = "last-" + Uuid.randomUuid();
@@ -88,8 +90,8 @@ final class SharedKafka {
   }
 
   /**
-   * Deletes a consumer group. Removes the members first, because a static member remains in its
-   * group when it ends and prevents the deletion.
+   * Deletes a consumer group. Removes the members first: a static member stays in its group after
+   * the end of its process, and would prevent the deletion.
    */
   private static void removeGroup(Admin admin, String group)
       throws ExecutionException, InterruptedException {

@@ -12,8 +12,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The Redis server that the tests of this JVM share. It is lent to one test at a time and emptied
- * after each use. Thread-safe.
+ * The Redis server that the tests of this JVM share. One test at a time borrows the server. After
+ * each use, this class deletes all keys and scripts. Thread-safe.
  */
 final class SharedRedis {
   private static final List<String> EMPTY = List.of("FLUSHALL", "SCRIPT FLUSH", "CONFIG RESETSTAT");
@@ -26,7 +26,7 @@ final class SharedRedis {
   static synchronized TestRedis lend() {
     if (lent != null) {
       throw new IllegalStateException(
-          "the shared Redis server is already lent to a test, which " + "must close it first");
+          "another test has borrowed the shared Redis server, and must close it first");
     }
     TestRedis running = server;
     if (running == null) {

@@ -31,8 +31,8 @@ import javax.security.auth.x500.X500Principal;
 
 /**
  * A certificate authority for tests. Its certificates are PEM files and PKCS #12 key stores, and
- * valid for a day. Writes the DER encoding of RFC 5280 itself, because the JDK issues certificates
- * only in processes of {@code keytool}. Not thread-safe.
+ * are valid for a day. This class writes the DER encoding of RFC 5280 itself. The JDK can issue
+ * certificates only with {@code keytool}, in another process. Not thread-safe.
  */
 public final class TestCertificates {
   private static final char[] PASSWORD = "password".toCharArray();
@@ -45,13 +45,13 @@ public final class TestCertificates {
   private static final int VERSION = 0xa0;
   private static final int EXTENSIONS = 0xa3;
 
-  /** The encoding of version 3. */
+  /** The DER encoding of version 3. */
   private static final byte[] V3 = HexFormat.of().parseHex("020102");
 
-  /** The encoding of ecdsa-with-SHA256 (1.2.840.10045.4.3.2). */
+  /** The DER encoding of ecdsa-with-SHA256 (1.2.840.10045.4.3.2). */
   private static final byte[] ALGORITHM = HexFormat.of().parseHex("300a06082a8648ce3d040302");
 
-  /** The extension basicConstraints (2.5.29.19), critical, of an authority. */
+  /** The critical extension basicConstraints (2.5.29.19) of a certificate authority. */
   private static final byte[] IS_AUTHORITY =
       HexFormat.of().parseHex("300f0603551d130101ff040530030101ff");
 
@@ -172,7 +172,7 @@ public final class TestCertificates {
     return der(UTC_TIME, text.getBytes(StandardCharsets.US_ASCII));
   }
 
-  /** Encodes a value of less than 64 KiB that consists of parts. */
+  /** Encodes a value that consists of the given parts, with less than 64 KiB. */
   private static byte[] der(int tag, byte[]... parts) {
     ByteArrayOutputStream content = new ByteArrayOutputStream();
     for (byte[] part : parts) {

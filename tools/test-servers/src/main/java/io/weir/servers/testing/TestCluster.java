@@ -13,8 +13,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A real Redis Cluster of processes on free ports. Each primary has an equal share of the slots,
- * and optionally a replica. Methods identify a server by its number: first the primaries, then the
+ * A real Redis Cluster. Each server is a process on a free port. Each primary has an equal share of
+ * the hash slots, and optionally a replica. Methods identify a server by its number: first the
+ * primaries, then the
  * replicas. Not thread-safe.
  */
 public final class TestCluster implements AutoCloseable {
@@ -22,7 +23,8 @@ public final class TestCluster implements AutoCloseable {
   private static final int BUS = 10_000;
 
   /**
-   * Time without a reply after which a server counts as failed. A failover takes slightly longer.
+   * Time without a reply after which a server counts as failed. A failover takes slightly longer
+   * than this time.
    */
   private static final String NODE_TIMEOUT_MILLIS = "2000";
 
@@ -42,7 +44,7 @@ public final class TestCluster implements AutoCloseable {
       this.server = RedisServer.start(folder, portWithBus(), options);
     }
 
-    /** Returns a free port whose corresponding cluster bus port is also free. */
+    /** Returns a free port. The port of the cluster bus that belongs to it is also free. */
     private static int portWithBus() throws IOException {
       int port = Ports.free();
       while (!Ports.isFree(port + BUS)) {
@@ -59,10 +61,10 @@ public final class TestCluster implements AutoCloseable {
   /**
    * Starts a cluster and waits until it serves requests.
    *
-   * @param primaries number of primaries; at least three if a replica must be able to replace one
-   *     of them
-   * @param replicated whether each primary has a replica; if so, the cluster also serves requests
-   *     while a slot has no primary
+   * @param primaries number of primaries; a replica can replace a failed primary only if there are
+   *     at least three primaries
+   * @param replicated whether each primary has a replica; with replicas, the cluster also serves
+   *     requests while a hash slot has no primary
    */
   public static TestCluster start(int primaries, boolean replicated) {
     TestCluster cluster = new TestCluster(primaries);
@@ -149,7 +151,10 @@ public final class TestCluster implements AutoCloseable {
     }
   }
 
-  /** Returns the URI of the cluster, {@code redis-cluster://host:port} with the first server. */
+  /**
+   * Returns the URI of the cluster, {@code redis-cluster://host:port}, with the address of the
+   * first server.
+   */
   public String uri() {
     return "redis-cluster://127.0.0.1:" + port(0);
   }
@@ -159,7 +164,7 @@ public final class TestCluster implements AutoCloseable {
     return Integer.toString(members.get(member).server.port());
   }
 
-  /** Returns the cluster's id of a server. */
+  /** Returns the id that a server has in the cluster. */
   public String id(int member) {
     return text(member, "CLUSTER", "MYID");
   }
@@ -189,7 +194,7 @@ public final class TestCluster implements AutoCloseable {
     }
   }
 
-  /** Suspends a server's process, as SIGSTOP does. */
+  /** Suspends a server's process with SIGSTOP. */
   public void pause(int member) {
     signal(member, "STOP");
   }
@@ -203,7 +208,7 @@ public final class TestCluster implements AutoCloseable {
     TestRedis.signal(members.get(member).server.pid(), name);
   }
 
-  /** Returns the number of the primary that reports that it holds a slot. */
+  /** Returns the number of the primary that, by its own report, serves a hash slot. */
   public int holder(int slot) {
     for (int i = 0; i < members.size(); i++) {
       if (isAlive(i) && isPrimary(i) && holds(i, slot)) {
@@ -232,7 +237,8 @@ public final class TestCluster implements AutoCloseable {
   }
 
   /**
-   * Begins to move a slot. Until {@link #endMove}, each key of the slot is on one of the two
+   * Begins to move a hash slot to another server. Until {@link #endMove}, each key of the slot is
+   * on one of the two
    * servers.
    */
   public void beginMove(int slot, int from, int to) {
@@ -262,7 +268,7 @@ public final class TestCluster implements AutoCloseable {
     command(from, "MIGRATE", "127.0.0.1", port(to), key, "0", "5000");
   }
 
-  /** Ends the move of a slot. All keys must have been moved. */
+  /** Ends the move of a hash slot. The caller must have moved all keys of the slot. */
   public void endMove(int slot, int from, int to) {
     String holder = id(to);
     command(to, "CLUSTER", "SETSLOT", Integer.toString(slot), "NODE", holder);
@@ -280,8 +286,9 @@ public final class TestCluster implements AutoCloseable {
   }
 
   /**
-   * Assigns a slot to a server without the slot's keys, as an operator does after the loss of a
-   * server. Uses the highest epoch, so that no message of the previous holder takes the slot back.
+   * Assigns a hash slot to a server that does not have the keys of the slot, as an operator does
+   * after the loss of a server. Gives the server the highest configuration epoch, so that no
+   * message of the previous owner can take the slot back.
    */
   public void assignWithoutKeys(int slot, int to) {
     command(to, "CLUSTER", "BUMPEPOCH");

@@ -19,11 +19,11 @@ public abstract sealed class TestKafka implements AutoCloseable {
   }
 
   /**
-   * Lends the broker that the tests of this JVM share, without topics and consumer groups. {@link
-   * #close} returns it. The first call starts the broker, which ends with the JVM. A test that must
-   * stop a broker must start its own broker.
+   * Borrows the broker that the tests of this JVM share. The broker then has no topics and no
+   * consumer groups. {@link #close} returns the broker. The first call starts the broker, and the
+   * broker ends with the JVM. If a test must stop a broker, it must start its own broker.
    *
-   * @throws IllegalStateException if the broker is already lent
+   * @throws IllegalStateException if another test has borrowed the broker
    */
   public static TestKafka borrow() {
     return SharedKafka.lend();
@@ -33,8 +33,9 @@ public abstract sealed class TestKafka implements AutoCloseable {
   public abstract String bootstrapServers();
 
   /**
-   * Makes the broker unavailable; its data remain. A broker in this process is shut down. A
-   * container is paused, because not every Kafka image can restart with its own folder.
+   * Makes the broker unavailable; its data remain. If the broker is in this process, this method
+   * shuts it down. If the broker is a container, this method pauses it, because not every Kafka
+   * image can restart with its own folder.
    */
   public abstract void stop();
 
@@ -91,7 +92,7 @@ public abstract sealed class TestKafka implements AutoCloseable {
     }
   }
 
-  /** The shared broker of this JVM while it is lent to a test. */
+  /** The shared broker of this JVM while a test has borrowed it. */
   static final class Borrowed extends TestKafka {
     private final TestKafka shared;
 

@@ -18,10 +18,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * A real PostgreSQL server for a test. It has a temporary data folder, a free loopback port, and an
- * empty database {@code weir} that belongs to the superuser {@code weir}. Debian's package {@code
- * postgresql} contains the programs. The server refuses to run as root, so root starts it as that
- * package's user {@code postgres}. Not thread-safe.
+ * A real PostgreSQL server for a test. The server has a temporary data folder, a free loopback
+ * port, and an empty database {@code weir}. The database belongs to the superuser {@code weir}.
+ * Debian's package {@code
+ * postgresql} contains the programs. PostgreSQL refuses to run as root. Therefore root starts the
+ * server as {@code postgres}, the user of this package. Not thread-safe.
  */
 public final class TestPostgres implements AutoCloseable {
   private static final String NAME = "weir";
@@ -97,8 +98,8 @@ public final class TestPostgres implements AutoCloseable {
   }
 
   /**
-   * Returns the folder of the programs: the newest version of Debian's packages, or else a folder
-   * of PATH.
+   * Returns the folder of PostgreSQL's programs: the newest version of Debian's packages, or else a
+   * folder of PATH.
    */
   private static Optional<Path> programs() {
     if (Files.isDirectory(DEBIAN)) {
@@ -190,7 +191,9 @@ public final class TestPostgres implements AutoCloseable {
     }
   }
 
-  /** Runs a program to its end, and returns its output. Throws if the program fails. */
+  /**
+   * Runs a program to its end, and returns its output. Throws an exception if the program fails.
+   */
   private String run(List<String> command) {
     try {
       Path errors = Files.createTempFile("weir-postgres-", ".err");

@@ -16,19 +16,20 @@ public abstract sealed class TestRedis implements AutoCloseable {
   }
 
   /**
-   * Lends the server that the tests of this JVM share, without keys and scripts. {@link #close}
-   * returns it. The first call starts the server, which ends with the JVM. A test must not kill or
-   * pause the server or change its settings; a test that does so must start its own server.
+   * Borrows the server that the tests of this JVM share. The server then has no keys and no
+   * scripts. {@link #close} returns the server. The first call starts the server, and the server
+   * ends with the JVM. A test must not kill or
+   * pause this server, or change its settings. If a test does so, it must start its own server.
    *
-   * @throws IllegalStateException if the server is already lent
+   * @throws IllegalStateException if another test has borrowed the server
    */
   public static TestRedis borrow() {
     return SharedRedis.lend();
   }
 
   /**
-   * Starts a server as a process, even if containers are requested. Needed if two servers must
-   * connect to each other.
+   * Starts a server as a process, even if containers are requested. Use this method if two servers
+   * must connect to each other.
    */
   public static TestRedis startProcess(String... options) {
     return new AsProcess(options);
@@ -43,7 +44,7 @@ public abstract sealed class TestRedis implements AutoCloseable {
   /** Restarts the server on the same port with the same data. The server must not be running. */
   public abstract void restart();
 
-  /** Suspends the server's process, as SIGSTOP does. */
+  /** Suspends the server's process with SIGSTOP. */
   public abstract void pause();
 
   /** Resumes a paused server. */
@@ -117,7 +118,7 @@ public abstract sealed class TestRedis implements AutoCloseable {
     }
   }
 
-  /** The shared server of this JVM while it is lent to a test. */
+  /** The shared server of this JVM while a test has borrowed it. */
   static final class Borrowed extends TestRedis {
     private final TestRedis shared;
 

@@ -13,8 +13,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Three real Redis Sentinels, which run as processes on free ports. They monitor a server under the
- * name {@value #NAME}. If two of them get no reply from it for a second, they promote a replica.
+ * Three real Redis Sentinels, which run as processes on free ports. The sentinels monitor a server
+ * under the name {@value #NAME}. If two sentinels get no reply from the server for a second, they
+ * promote a replica.
  * Not thread-safe.
  */
 public final class TestSentinels implements AutoCloseable {
@@ -31,7 +32,10 @@ public final class TestSentinels implements AutoCloseable {
 
   private TestSentinels() {}
 
-  /** Starts sentinels that monitor a server, and waits until they know its replica. */
+  /**
+   * Starts sentinels that monitor a server, and waits until the sentinels know a replica of the
+   * server.
+   */
   public static TestSentinels watch(TestRedis primary) throws Exception {
     TestSentinels started = new TestSentinels();
     try {

@@ -25,8 +25,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * A minimal OAuth token endpoint. It issues a signed token to a client that sends its secret (RFC
- * 6749 §4.4). Thread-safe.
+ * A minimal OAuth token endpoint. If a client sends its secret, the endpoint issues a signed token
+ * (RFC 6749 §4.4). Thread-safe.
  */
 final class TokenIssuer implements AutoCloseable {
   private static final int KEY_BITS = 2_048;

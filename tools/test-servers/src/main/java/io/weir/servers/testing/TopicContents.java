@@ -11,7 +11,8 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * Reads the committed records of a topic with a plain Kafka consumer, without the code under test.
+ * Reads the committed records of a topic with a plain Kafka consumer. Uses none of the code under
+ * test.
  * Stateless and thread-safe.
  */
 public final class TopicContents {
@@ -22,13 +23,13 @@ public final class TopicContents {
   /**
    * Receives records.
    *
-   * @param <E> an exception that the visitor may throw to end the reading
+   * @param <E> an exception that the visitor can throw to end the read
    */
   public interface Visitor<E extends Exception> {
     void visit(ConsumerRecord<byte[], byte[]> record) throws E;
   }
 
-  /** Returns all records; the records of one partition are in order. */
+  /** Returns all records. Records of the same partition are in order. */
   public static List<ConsumerRecord<byte[], byte[]>> read(String bootstrapServers, String topic) {
     List<ConsumerRecord<byte[], byte[]>> records = new ArrayList<>();
     TopicContents.<RuntimeException>each(bootstrapServers, topic, records::add);
@@ -36,7 +37,7 @@ public final class TopicContents {
   }
 
   /**
-   * Passes all records to a visitor without keeping them; the records of one partition are in
+   * Passes all records to a visitor, and does not store them. Records of the same partition are in
    * order.
    */
   public static <E extends Exception> void each(

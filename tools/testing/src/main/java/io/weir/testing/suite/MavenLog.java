@@ -28,7 +28,7 @@ final class MavenLog {
 
   /** Receives the events of the build. */
   interface Listener {
-    /** Called when Maven begins with a module. */
+    /** Called when Maven begins to build a module. */
     void moduleBegan(String module);
 
     /**
@@ -77,7 +77,7 @@ final class MavenLog {
     text.filter(said -> !said.isEmpty() && errors.size() < MAX_ERRORS_KEPT).ifPresent(errors::add);
   }
 
-  /** Returns the first error messages of Maven, up to the hint about the full stack trace. */
+  /** Returns Maven's first error messages, before the hint about the full stack trace. */
   List<String> errors() {
     return List.copyOf(errors);
   }

@@ -19,8 +19,8 @@ final class Modules {
   private final SortedMap<String, Path> folders = new TreeMap<>();
 
   /**
-   * Finds the modules of a checkout. A module is a folder with a {@code pom.xml} at the first or
-   * second level.
+   * Finds the modules of a checkout. A module is a folder that contains a {@code pom.xml}, at the
+   * first or second level of the checkout.
    */
   Modules(Path root) throws IOException {
     for (Path folder : subfolders(root)) {
@@ -44,13 +44,14 @@ final class Modules {
     }
   }
 
-  /** Returns the folder of each module, by the module's name. */
+  /** Returns the folder of each module. The keys are the names of the modules. */
   SortedMap<String, Path> folders() {
     return Collections.unmodifiableSortedMap(folders);
   }
 
   /**
-   * Returns the module of every test class, by class name. Surefire and Failsafe run classes that
+   * Returns the module of each test class. The keys are the names of the classes. Surefire and
+   * Failsafe run classes that
    * end in {@code Test} or {@code IT}.
    */
   Map<String, String> testClasses() throws IOException {

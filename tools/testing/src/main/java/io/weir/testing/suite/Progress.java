@@ -15,8 +15,8 @@ import me.tongfei.progressbar.ProgressBarStyle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Shows the progress of a test run. It prints a line for each completed module and, on a terminal,
- * a progress bar of the test classes. Not thread-safe.
+ * Shows the progress of a test run. Prints a line for each completed module. On a terminal, also
+ * shows a progress bar of the test classes. Not thread-safe.
  */
 final class Progress implements MavenLog.Listener, AutoCloseable {
   /** The parent module, which contains no code. */
@@ -33,7 +33,7 @@ final class Progress implements MavenLog.Listener, AutoCloseable {
   private final @Nullable ProgressBar bar;
 
   /**
-   * Creates a display without output.
+   * Creates a display that has not shown anything yet.
    *
    * @param moduleOfClass the module of every expected test class
    * @param terminal whether the output is a terminal

@@ -27,7 +27,7 @@ final class ReportReader {
    * Returns the results of all tests of a run.
    *
    * @param modules the folders of the modules, by name
-   * @param since start of the run; older reports belong to an earlier run and are ignored
+   * @param since start of the run; reads no older reports, because they belong to an earlier run
    */
   static List<TestResult> read(Map<String, Path> modules, FileTime since) throws IOException {
     List<TestResult> results = new ArrayList<>();

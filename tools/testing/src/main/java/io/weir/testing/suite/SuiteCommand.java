@@ -25,14 +25,14 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** The command {@code weir test}, which runs the tests of all modules and prints the results. */
+/** The command {@code weir test}. It runs the tests of all modules, and prints the results. */
 @Command(
     name = "weir test",
     mixinStandardHelpOptions = true,
     description =
         "Runs the unit tests, the simulation, and the core of the integration tests: one path of "
-            + "each kind with a real Kafka and a real Redis. An integration test that -Dit.test "
-            + "names runs in each form.",
+            + "each kind with a real Kafka and a real Redis. -Dit.test runs the integration tests "
+            + "that it names, whatever the other options are.",
     footer = {
       "",
       "Exit status: 0 every test passed; 1 a test or the build failed; 2 invalid",
@@ -48,10 +48,15 @@ import picocli.CommandLine.Spec;
 public final class SuiteCommand implements Callable<Integer> {
   private static final String THREADS = "3";
 
-  /** Name of the file that lists the modules that Maven has just built. The script reads it. */
+  /**
+   * Name of the file that lists the modules that Maven has just built. The script {@code weir}
+   * reads this file.
+   */
   private static final String BUILT = "weir.just-built";
 
-  /** JVM option that enables the optimizing compiler. A race may occur only in optimized code. */
+  /**
+   * JVM option that enables the optimizing compiler. Some data races occur only in optimized code.
+   */
   private static final String OPTIMIZED = "-Dweir.jvm.quick=-XX:+UseSerialGC";
 
   @Spec
@@ -86,8 +91,8 @@ public final class SuiteCommand implements Callable<Integer> {
    * Runs the tests and exits with the status.
    *
    * @param arguments the arguments of {@code ./weir test}. The script sets the properties {@code
-   *     weir.root}, the repository's root, and {@code weir.terminal}, whether the output is a
-   *     terminal
+   *     weir.root}, the repository's root, and {@code weir.terminal}, which states whether the
+   *     output is a terminal
    */
   public static void main(String[] arguments) {
     SuiteCommand command =
@@ -148,8 +153,8 @@ public final class SuiteCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns whether the run includes the strict compilation. The other forms exclude it, because it
-   * occupies both processors for minutes.
+   * Returns whether the run includes the strict compilation. Most runs omit this compilation,
+   * because it occupies two processors for minutes.
    */
   private boolean runsChecks() {
     return full || mavenArguments.contains("-pl");
@@ -159,7 +164,7 @@ public final class SuiteCommand implements Callable<Integer> {
     return mavenArguments.stream().anyMatch(argument -> argument.startsWith("-Dit.test="));
   }
 
-  /** Returns what this form of the command leaves out. */
+  /** Returns the parts of the suite that this run omits. */
   private List<String> leftOut() {
     List<String> parts = new ArrayList<>();
     if (!full && !namesIntegrationTests()) {
@@ -190,8 +195,8 @@ public final class SuiteCommand implements Callable<Integer> {
   }
 
   /**
-   * Runs Maven until it ends, and returns its exit status. If this process ends first, Maven is
-   * stopped.
+   * Runs Maven until it ends, and returns its exit status. If this process ends first, it stops
+   * Maven.
    */
   private int runMaven(List<String> command, Path log, MavenLog read)
       throws IOException, InterruptedException {

@@ -49,8 +49,8 @@ final class Summary {
   }
 
   /**
-   * Prints each flaky test, which failed and passed when it was repeated, with its first stack
-   * trace. A flaky test is a defect, although the run does not fail.
+   * Prints each flaky test with its first stack trace. A flaky test failed, and passed when Maven
+   * repeated it. It is a defect, although the run does not fail.
    */
   static void printFlaky(PrintWriter out, List<TestResult> results) {
     for (TestResult result : results) {
@@ -62,8 +62,8 @@ final class Summary {
   }
 
   /**
-   * Returns the last lines of a test's output. The output of a test is between its marks in the
-   * output of its class.
+   * Returns the last lines of a test's output. In the output of the test class, the output of a
+   * test is between two marks.
    */
   static List<String> outputOf(TestResult result) throws IOException {
     Path file = result.output();
@@ -118,7 +118,7 @@ final class Summary {
   }
 
   /**
-   * Prints the skipped tests with the reasons.
+   * Prints the skipped tests and the reasons.
    *
    * @param parts parts of the suite that were not run
    */

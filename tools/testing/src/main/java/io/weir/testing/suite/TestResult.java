@@ -13,9 +13,10 @@ import java.nio.file.Path;
  *     for the whole class
  * @param seconds duration of the test in seconds
  * @param outcome the outcome of the test
- * @param message the reason of the failure or skip; empty if the test passed at the first attempt
+ * @param message the reason why the test failed or was skipped; empty if the test passed at the
+ *     first attempt
  * @param details the stack trace of the first failure; empty if there is none
- * @param output the file with the output of the class, which may not exist
+ * @param output the file with the output of the class; this file may not exist
  */
 record TestResult(
     String module,
@@ -41,7 +42,7 @@ record TestResult(
       this.folder = folder;
     }
 
-    /** Returns the folder of the plugin's reports, below {@code target}. */
+    /** Returns the name of the folder in {@code target} that contains the plugin's reports. */
     String folder() {
       return folder;
     }
@@ -55,7 +56,7 @@ record TestResult(
     FAILED,
     /** The test threw another exception. */
     BROKEN,
-    /** The test failed, and passed when it was repeated. */
+    /** The test failed, and passed when Maven repeated it. */
     FLAKY,
     /** The test was skipped. */
     SKIPPED
