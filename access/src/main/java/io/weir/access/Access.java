@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Access implements AutoCloseable {
   /**
-   * Time after which a token is verified again. A token whose key was revoked then becomes invalid.
+   * Time after which a token is verified again. The verification then rejects the token if its key
+   * was revoked.
    */
   private static final Duration REMEMBERED = Duration.ofMinutes(5);
 
@@ -95,8 +96,8 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Creates an access control from the files that the settings name. It reads the files again when
-   * their content changes, and then logs and ignores invalid content.
+   * Creates an access control from the files that the settings name. The access control reads the
+   * files again when their content changes. It logs and ignores invalid content.
    *
    * @throws io.weir.topics.settings.Settings.InvalidSettingException if a file cannot be read or is
    *     not valid
@@ -123,16 +124,16 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Returns whether the process serves only local requests, without tokens. It must then reject
-   * requests that a web page of another host causes in a browser of this machine.
+   * Returns whether the process serves only local requests, without tokens. Such a process must
+   * reject requests that a web page of another host causes in a browser of this machine.
    */
   boolean isOfThisMachine() {
     return isOfThisMachine;
   }
 
   /**
-   * Returns a token with the scope {@code check}, which this process uses for requests to itself.
-   * Only this process knows the token.
+   * Returns the token that this process uses for requests to itself. The token has the scope {@code
+   * check}, and only this process knows it.
    */
   public String ownToken() {
     return ownToken;
@@ -144,10 +145,11 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Returns the verdict on a request if it is known without waiting and without verifying a
+   * Returns the verdict on a request; empty if the verdict requires a wait or the verification of a
    * signature.
    *
-   * @param authorization value of the header field Authorization; null if the request has none
+   * @param authorization value of the header field Authorization; null if the request lacks this
+   *     field
    */
   Optional<Verdict> known(@Nullable String authorization) {
     if (isOpen) {
@@ -184,9 +186,10 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Returns whether {@link #of} returns without waiting and without verifying a signature.
+   * Returns whether {@link #of} needs neither a wait nor the verification of a signature.
    *
-   * @param authorization value of the header field Authorization; null if the request has none
+   * @param authorization value of the header field Authorization; null if the request lacks this
+   *     field
    */
   public boolean isKnown(@Nullable String authorization) {
     return known(authorization).isPresent();
@@ -195,7 +198,8 @@ public final class Access implements AutoCloseable {
   /**
    * Returns the verdict on a request. The method may wait for the keys of an issuer.
    *
-   * @param authorization value of the header field Authorization; null if the request has none
+   * @param authorization value of the header field Authorization; null if the request lacks this
+   *     field
    */
   public Verdict of(@Nullable String authorization) {
     return known(authorization)

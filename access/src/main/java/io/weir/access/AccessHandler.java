@@ -25,7 +25,8 @@ import org.eclipse.jetty.util.thread.Scheduler;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A handler that rejects requests without sufficient permissions before it reads their body. A
+ * A handler that rejects requests without sufficient permissions before it reads the body of the
+ * request. A
  * route gets the permissions of its caller from {@link #grantOf}. The handler never blocks the
  * thread that reads the connection. Thread-safe.
  */
@@ -50,17 +51,17 @@ public final class AccessHandler extends Handler.Wrapper {
       return false;
     }
 
-    /** Returns the scope that a request requires; null if it requires no token. */
+    /** Returns the scope that a request requires; null if the request requires no token. */
     @Nullable Scope scopeOf(Request request);
 
     /**
-     * Returns whether the route of a request checks the client itself. The handler then accepts
-     * tokens that are restricted to some clients.
+     * Returns whether the route of a request checks which clients the token allows. For such a
+     * route, the handler accepts tokens that are restricted to some clients.
      */
     boolean looksAtClients(Request request);
   }
 
-  /** Creates the handler. It must precede the handlers of the routes. */
+  /** Creates the handler. The handler must precede the handlers of the routes. */
   public AccessHandler(Access access, Rules rules) {
     this.access = access;
     this.rules = rules;
@@ -123,8 +124,8 @@ public final class AccessHandler extends Handler.Wrapper {
 
   /**
    * Returns the problem of a request's transfer coding (RFC 9112 §6.1); null if there is no
-   * problem. A proxy could determine another end of such a request, and interpret a part of the
-   * body as a second request.
+   * problem. A proxy in front of Weir could see another end of the request, and interpret a part of
+   * the body as a second request.
    */
   private static @Nullable Problem misframed(Request request) {
     HttpFields fields = request.getHeaders();
@@ -140,7 +141,10 @@ public final class AccessHandler extends Handler.Wrapper {
         : Problem.malformed(501, "Transfer-Encoding must be only chunked, but is " + codings);
   }
 
-  /** Returns the problem of an ambiguous path, or of a web page's request; null for none. */
+  /**
+   * Returns the problem of an ambiguous path, or of a request from a web page; null if there is no
+   * problem.
+   */
   private @Nullable Problem untrusted(Request request) {
     if (!PlainPath.isPlain(request.getHttpURI().getPath())) {
       return Problem.malformed(
@@ -149,9 +153,9 @@ public final class AccessHandler extends Handler.Wrapper {
     return access.isOfThisMachine() && PageCheck.isOfAPage(request)
         ? Problem.of(
             ProblemReason.NOT_ALLOWED,
-            "Host and Origin must name this machine because no tokens are configured; set"
-                + " WEIR_TOKENS_FILE, or WEIR_UNPROTECTED=allow if a proxy in front of this"
-                + " process authorizes requests")
+            "Host and Origin must name this machine because no tokens are configured. Set"
+                + " WEIR_TOKENS_FILE. If a proxy in front of this process authorizes requests,"
+                + " you can set WEIR_UNPROTECTED=allow instead")
         : null;
   }
 
@@ -172,7 +176,7 @@ public final class AccessHandler extends Handler.Wrapper {
     } else if (grant.isBound() && !rules.looksAtClients(request)) {
       missing =
           "the token is restricted to the usage of some clients, but the route returns the"
-              + " usage of others";
+              + " usage of other clients";
     }
     if (missing != null) {
       refuse(request, response, callback, Problem.of(ProblemReason.NOT_ALLOWED, missing));

@@ -14,14 +14,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * Settings of tokens and TLS for the ports of a process. Immutable.
  *
- * @param tokensFile the file with the hashes of tokens ({@code WEIR_TOKENS_FILE}); null if it is
- *     not set
+ * @param tokensFile the file with the hashes of tokens ({@code WEIR_TOKENS_FILE}); null if this
+ *     variable is not set
  * @param keys the location of an issuer's keys, a file or an https URL ({@code WEIR_JWKS}); empty
- *     if it is not set
- * @param issuer the issuer of tokens ({@code WEIR_JWT_ISSUER}); empty if it is not set
+ *     if this variable is not set
+ * @param issuer the issuer of tokens ({@code WEIR_JWT_ISSUER}); empty if this variable is not set
  * @param audience the required audience of the issuer's tokens ({@code WEIR_JWT_AUDIENCE})
  * @param portalKeyFile the file with the secret that signs tokens for clients' pages ({@code
- *     WEIR_PORTAL_KEY_FILE}); null if it is not set
+ *     WEIR_PORTAL_KEY_FILE}); null if this variable is not set
  * @param unprotected whether a port that other machines can reach may serve requests without
  *     tokens, because a proxy authorizes the requests ({@code WEIR_UNPROTECTED})
  * @param tls the TLS settings; null if TLS is off
@@ -143,8 +143,8 @@ public record AccessSettings(
   }
 
   /**
-   * Returns the exception for an invalid file. Its message states the variables that may contain
-   * the path of the file.
+   * Returns the exception for an invalid file. The message of the exception states the variables
+   * that can contain the path of the file.
    */
   InvalidSettingException refused(IOException invalid) {
     return new InvalidSettingException(
@@ -167,15 +167,15 @@ public record AccessSettings(
           variable
               + " is "
               + host
-              + ", which other machines can reach, but no tokens are configured: set "
+              + ", which other machines can reach, but no tokens are configured. Set "
               + TOKENS
               + " or "
               + KEYS
               + ", or "
               + variable
-              + "=127.0.0.1, or "
+              + "=127.0.0.1. If a proxy in front of this process authorizes requests, you can set "
               + UNPROTECTED
-              + "=allow if a proxy in front of this process authorizes requests");
+              + "=allow instead");
     }
     return host;
   }

@@ -9,8 +9,8 @@ import java.util.List;
 
 /**
  * Sends the allowed methods of a path in the header field {@code Allow} (RFC 9110 §9.3.7, §10.2.1).
- * A 405 response and the response to OPTIONS have this field. It sends no CORS fields, so browsers
- * reject requests of other hosts' pages. Stateless and thread-safe.
+ * A 405 response and the response to OPTIONS have this field. This class sends no CORS fields, so
+ * browsers reject requests of other hosts' pages. Stateless and thread-safe.
  */
 public final class AllowedMethods {
   private AllowedMethods() {}
@@ -18,7 +18,7 @@ public final class AllowedMethods {
   /**
    * Sets the allowed methods of a path if the path does not allow the method of a request.
    *
-   * @return whether the request was OPTIONS and the response is complete; otherwise the caller must
+   * @return true if the request was OPTIONS and the response is complete; false if the caller must
    *     respond with 405
    */
   public static boolean answer(Context context, MethodNotAllowedResponse refused) {

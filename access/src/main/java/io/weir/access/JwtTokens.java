@@ -17,9 +17,10 @@ import org.jspecify.annotations.Nullable;
  * Verifies the tokens of an issuer: JSON Web Tokens (RFC 7519, RFC 9068) that are signed with a key
  * of the issuer's JWK set (RFC 7517). Thread-safe.
  *
- * <p>The scopes of a token are {@code weir:check}, {@code weir:report} and {@code weir:admin}. They
- * are in the claim {@code scope} (separated by spaces, RFC 8693 §4.2) or in the claim {@code scp}
- * (a list). Other scopes are ignored. The claim {@code weir_clients}, a string or a list, restricts
+ * <p>The scopes of a token are {@code weir:check}, {@code weir:report} and {@code weir:admin}. The
+ * scopes are in the claim {@code scope} (separated by spaces, RFC 8693 §4.2) or in the claim {@code
+ * scp} (a list). Weir ignores other scopes. The claim {@code weir_clients}, a string or a list,
+ * restricts
  * the token to reading the usage of these clients.
  */
 final class JwtTokens implements AutoCloseable {
@@ -66,7 +67,8 @@ final class JwtTokens implements AutoCloseable {
   }
 
   /**
-   * Verifies a token. If its key is unknown, the method waits until {@link PublishedKeys#refresh}
+   * Verifies a token. If the token's key is unknown, the method waits until {@link
+   * PublishedKeys#refresh}
    * has fetched the issuer's newest keys. Keys are fetched at most every ten seconds.
    *
    * @throws InvalidException if the token is not valid
@@ -108,9 +110,9 @@ final class JwtTokens implements AutoCloseable {
   }
 
   /**
-   * Returns the clients to which a token is restricted; empty if the token has no such claim. A
-   * claim of another form is rejected. If it were ignored, a restricted token would allow all
-   * clients.
+   * Returns the clients to which a token is restricted; empty if the token has no such claim. The
+   * method rejects a claim of another form. If the method ignored such a claim, a restricted token
+   * would allow all clients.
    */
   private static Set<String> clients(JWTClaimsSet claims) throws InvalidException {
     if (!claims.getClaims().containsKey(CLIENTS_CLAIM)) {
@@ -119,13 +121,13 @@ final class JwtTokens implements AutoCloseable {
     Object value = claims.getClaim(CLIENTS_CLAIM);
     if (value == null) {
       throw new InvalidException(
-          "its claim " + CLIENTS_CLAIM + " must be a list of names, but is null");
+          "the claim " + CLIENTS_CLAIM + " must be a list of names, but is null");
     }
     Set<String> clients =
         new HashSet<>(value instanceof String one ? List.of(one) : texts(value, CLIENTS_CLAIM));
     if (clients.isEmpty()) {
       throw new InvalidException(
-          "its claim " + CLIENTS_CLAIM + " must have at least one client, but has no client");
+          "the claim " + CLIENTS_CLAIM + " must have at least one client, but has no client");
     }
     return clients;
   }
@@ -137,7 +139,7 @@ final class JwtTokens implements AutoCloseable {
     if (value instanceof List<?> list && list.stream().allMatch(String.class::isInstance)) {
       return list.stream().map(String.class::cast).toList();
     }
-    throw new InvalidException("its claim " + claim + " must be a string or a list of strings");
+    throw new InvalidException("the claim " + claim + " must be a string or a list of strings");
   }
 
   @Override

@@ -23,8 +23,8 @@ import java.util.Set;
 
 /**
  * Verifies JSON Web Tokens (RFC 7519) of one issuer for one audience. Only this class defines the
- * accepted signature algorithms. It rejects signatures with a shared secret, and tokens without a
- * signature. Thread-safe.
+ * accepted signature algorithms. This class rejects signatures with a shared secret, and tokens
+ * without a signature. Thread-safe.
  */
 public final class JwtVerifier {
   private static final Set<JWSAlgorithm> ALGORITHMS =

@@ -29,7 +29,7 @@ final class Pem {
   private Pem() {}
 
   /**
-   * Returns the certificates of a file, in their order.
+   * Returns the certificates of a file, in the order of the file.
    *
    * @throws IOException if the file has no certificate
    */

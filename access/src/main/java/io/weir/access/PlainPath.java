@@ -5,17 +5,18 @@ import java.util.Locale;
 
 /**
  * Detects ambiguous paths, which two parts of a server may interpret differently. Example: an
- * access rule reads {@code /v1/policies/../../health/x} as {@code /health/x} and allows it, but a
- * route does not. The server would then allow a forbidden request. Stateless and thread-safe.
+ * access rule interprets {@code /v1/policies/../../health/x} as {@code /health/x} and allows the
+ * request. If a route then interprets the path differently, the server has allowed a forbidden
+ * request. Stateless and thread-safe.
  */
 final class PlainPath {
   private PlainPath() {}
 
   /**
-   * Returns whether a path, as the client sent it, is unambiguous. It must not have dot segments in
-   * any encoding, empty segments except for the last segment, parameters or backslashes. An encoded
-   * slash or backslash is allowed, for example in a client's identifier, because the path is split
-   * into segments before it is decoded.
+   * Returns whether a path, as the client sent it, is unambiguous. An unambiguous path has no dot
+   * segments in any encoding, no parameters, no backslashes and no encoded NUL characters. Only the
+   * last segment may be empty. An encoded slash or backslash is allowed, for example in a client's
+   * identifier: the server decodes a segment only after it has split the path.
    */
   static boolean isPlain(String path) {
     if (!path.startsWith("/")) {

@@ -100,7 +100,9 @@ public final class PortalTokens implements AutoCloseable {
     }
   }
 
-  /** Returns whether a token has the form of a portal token. The token may not be valid. */
+  /**
+   * Returns whether a token has the form of a portal token. Such a token is not necessarily valid.
+   */
   static boolean isOne(SignedJWT token) {
     return JWSAlgorithm.HS256.equals(token.getHeader().getAlgorithm());
   }
@@ -113,7 +115,7 @@ public final class PortalTokens implements AutoCloseable {
   JwtTokens.Verified verify(SignedJWT token) throws JwtTokens.InvalidException {
     try {
       if (!token.verify(new MACVerifier(secret))) {
-        throw new JwtTokens.InvalidException("it is not signed with the current secret");
+        throw new JwtTokens.InvalidException("the token is not signed with the current secret");
       }
       JWTClaimsSet claims = token.getJWTClaimsSet();
       Date expires = claims.getExpirationTime();
@@ -123,7 +125,7 @@ public final class PortalTokens implements AutoCloseable {
           || clients == null
           || clients.isEmpty()
           || clients.stream().anyMatch(Objects::isNull)) {
-        throw new JwtTokens.InvalidException("it is not a token for a client's page");
+        throw new JwtTokens.InvalidException("the token is not for a client's page");
       }
       if (!clock.instant().isBefore(expires.toInstant())) {
         throw new JwtTokens.InvalidException("it has expired");

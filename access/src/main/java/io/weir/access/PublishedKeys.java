@@ -29,9 +29,9 @@ import org.slf4j.LoggerFactory;
 /**
  * A local copy of an issuer's keys. Reading a key never waits for the issuer. Thread-safe.
  *
- * <p>The keys of a file are read again when its content changes. The keys of a URL are fetched by a
- * thread at the start, every five minutes, and on request, but at most every ten seconds. While the
- * issuer does not reply, its last keys stay valid for one hour.
+ * <p>The keys of a file are read again when its content changes. A thread fetches the keys of a URL
+ * at the start, every five minutes, and on request, but at most every ten seconds. If the issuer
+ * does not reply, its last keys stay valid for one hour.
  */
 public final class PublishedKeys implements JWKSource<SecurityContext>, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PublishedKeys.class);
@@ -39,8 +39,8 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
   private static final Duration EVERY = Duration.ofMinutes(5);
 
   /**
-   * Minimum time between two fetches. It protects the issuer from a request for each token with an
-   * unknown key.
+   * Minimum time between two fetches. Without this minimum, each token with an unknown key would
+   * cause a request to the issuer.
    */
   private static final Duration LEAST_PAUSE = Duration.ofSeconds(10);
 
@@ -125,7 +125,7 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
    *
    * @param onRemoved action that runs after a key was revoked or replaced
    * @throws IOException if the location is a file that cannot be read or is not a JWK set. If an
-   *     issuer does not reply, no exception is thrown, and its keys are fetched later
+   *     issuer does not reply, the method throws no exception, and a thread fetches the keys later
    */
   public static PublishedKeys open(JwksPlace place, Runnable onRemoved) throws IOException {
     return new PublishedKeys(place, onRemoved);
@@ -148,7 +148,7 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
     return selector.select(keys);
   }
 
-  /** Returns whether a key may have signed a token with the given header. */
+  /** Returns whether one of the keys can be the signing key of a token with the given header. */
   public boolean has(JWSHeader header) {
     JWKMatcher matcher = JWKMatcher.forJWSHeader(header);
     return matcher != null && keys.getKeys().stream().anyMatch(matcher::matches);
@@ -217,7 +217,7 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
     }
   }
 
-  /** Logs a failure unless the last logged failure is the same. */
+  /** Logs a failure unless it equals the last logged failure. */
   private void logOnce(String now) {
     if (!now.equals(failure)) {
       failure = now;

@@ -152,16 +152,16 @@ public final class Tls implements AutoCloseable {
   }
 
   /**
-   * Returns the context for requests to other Weir processes. After the files have changed, it is a
-   * new context.
+   * Returns the context for requests to other Weir processes. After a change of the files, the
+   * method returns a new context.
    */
   public SSLContext client() {
     return client;
   }
 
   /**
-   * Returns the context for ports that do not use Jetty. After the files have changed, it is a new
-   * context.
+   * Returns the context for ports that do not use Jetty. After a change of the files, the method
+   * returns a new context.
    */
   public SSLContext server() {
     return server;

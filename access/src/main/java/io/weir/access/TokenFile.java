@@ -26,7 +26,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The content of a token file. It contains only the hashes of the tokens:
+ * The content of a token file. A token file contains only the hashes of the tokens:
  *
  * <pre>{@code
  * tokens:
@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  *     expires_at: 2027-01-01T00:00:00Z
  * }</pre>
  *
- * <p>A token is found by its hash. The time of the look-up reveals nothing about other tokens,
+ * <p>Weir looks a token up by its hash. The time of the look-up reveals nothing about other tokens,
  * because similar tokens have unrelated hashes. Immutable.
  */
 public final class TokenFile {
@@ -80,7 +80,8 @@ public final class TokenFile {
    *
    * @param hash the hash of the token
    * @param grant the permissions of the token
-   * @param expiresAt time from which on the token is not accepted; null if it does not expire
+   * @param expiresAt time from which on the token is not accepted; null if the token does not
+   *     expire
    */
   public record Entry(ApiKeyHash hash, Grant grant, @Nullable Instant expiresAt) {
     boolean isExpired(Instant now) {
@@ -112,19 +113,19 @@ public final class TokenFile {
     try {
       root = YAML.readTree(text);
     } catch (JacksonException notYaml) {
-      throw new InvalidException("it must be YAML, but has an error at " + place(notYaml));
+      throw new InvalidException("the file must be YAML, but has an error at " + place(notYaml));
     }
     if (root == null || root.isMissingNode() || root.isNull()) {
       throw new InvalidException(
-          "it is empty; for a file without tokens, write the line 'tokens: []'");
+          "the file is empty; for a file without tokens, write the line 'tokens: []'");
     }
     JsonNode tokens = root.path("tokens");
     if (!root.isObject() || root.size() != 1 || !tokens.isArray()) {
       throw new InvalidException(
-          "it must have only the member 'tokens', whose value must be a list");
+          "the file must have only the member 'tokens', whose value must be a list");
     }
     if (tokens.size() > MAX_TOKENS) {
-      throw new InvalidException("it must have at most " + MAX_TOKENS + " tokens");
+      throw new InvalidException("the file must have at most " + MAX_TOKENS + " tokens");
     }
     return new Parser().parse(tokens);
   }
@@ -269,7 +270,8 @@ public final class TokenFile {
   }
 
   /**
-   * Returns the token with a hash, even if the token has expired; empty if there is no such token.
+   * Returns the token with the given hash, even if the token has expired; empty if there is no such
+   * token.
    */
   Optional<Entry> find(ApiKeyHash hash) {
     return Optional.ofNullable(byHash.get(hash));
@@ -287,13 +289,13 @@ public final class TokenFile {
     return new TokenFile(all);
   }
 
-  /** Returns the content without the token with a name. */
+  /** Returns the content without the token of the given name. */
   public TokenFile without(String name) {
     return new TokenFile(
         entries.stream().filter(entry -> !entry.grant().name().equals(name)).toList());
   }
 
-  /** Returns whether there is a token with a name. */
+  /** Returns whether a token has the given name. */
   public boolean has(String name) {
     return entries.stream().anyMatch(entry -> entry.grant().name().equals(name));
   }

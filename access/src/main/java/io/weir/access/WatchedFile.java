@@ -17,10 +17,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Watches files for changes by comparing their content once a second. It therefore also detects a
- * file that is replaced, mounted again, or written within the resolution of its timestamp. It uses
- * new content when two consecutive reads return the same content, so it does not use partly written
- * content. The files must be small. Thread-safe.
+ * Watches files for changes by comparing their content once a second. The comparison also detects a
+ * file that is replaced, mounted again, or written within the resolution of its timestamp. New
+ * content takes effect when two consecutive reads return the same content, so partly written
+ * content never takes effect. The files must be small. Thread-safe.
  */
 public final class WatchedFile implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(WatchedFile.class);
@@ -59,8 +59,8 @@ public final class WatchedFile implements AutoCloseable {
   }
 
   /**
-   * Starts to watch files. It calls the listener once for the current content, because the content
-   * may have changed since the caller read it.
+   * Starts to watch files. The method calls the listener once for the current content, because the
+   * content may have changed since the caller read it.
    */
   static WatchedFile start(List<Path> files, Changed changed) {
     WatchedFile watched = new WatchedFile(files, changed);
@@ -71,8 +71,8 @@ public final class WatchedFile implements AutoCloseable {
   }
 
   /**
-   * Returns the number of watched files of this process that cannot be read or are not valid. Their
-   * last valid content stays in use.
+   * Returns the number of watched files of this process that cannot be read or are not valid. The
+   * last valid content of these files stays in use.
    */
   public static int countRefused() {
     return REFUSED.get();

@@ -67,9 +67,9 @@ final class TokenFileTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "tokens: 5 | it must have only the member",
-        "token: [] | it must have only the member",
-        "[] | it must have only the member",
+        "tokens: 5 | the file must have only the member",
+        "token: [] | the file must have only the member",
+        "[] | the file must have only the member",
         "tokens: [5] | tokens[0] must be an object",
         "'tokens: [{name: a b, sha256: H, scopes: [check]}]' | tokens[0].name must be 1 to 64",
         "'tokens: [{sha256: H, scopes: [check]}]' | tokens[0].name must be 1 to 64",
@@ -85,8 +85,8 @@ final class TokenFileTest {
         "'tokens: [{name: a, sha256: H, scopes: [check], expires_at: soon}]' | must be a time",
         "'tokens: [{name: a, sha256: H, scopes: [check]}, {name: a, sha256: H, scopes: [check]}]'"
             + " | tokens[1].name is not unique",
-        "'tokens: [' | it must be YAML",
-        "'tokens: []\ntokens: []' | it must be YAML"
+        "'tokens: [' | the file must be YAML",
+        "'tokens: []\ntokens: []' | the file must be YAML"
       })
   void invalid_isRefusedByItsPlace(String text, String part) {
     String said = problem(text.replace("H", HASH));

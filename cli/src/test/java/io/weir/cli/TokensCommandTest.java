@@ -109,7 +109,8 @@ final class TokensCommandTest {
   void fileThatIsInvalid_isNotOverwritten() throws Exception {
     Files.writeString(file(), "tokens: 5\n");
     assertEquals(1, run("create", "a", "--scope", "check"));
-    assertTrue(err.toString().contains("tokens.yml: it must have only the member"), err::toString);
+    assertTrue(
+        err.toString().contains("tokens.yml: the file must have only the member"), err::toString);
     assertEquals("tokens: 5\n", Files.readString(file()));
   }
 }

@@ -36,8 +36,8 @@ public record CallerTokenSettings(
   private static final String ATTRIBUTES = "WEIR_AUTHZ_JWT_ATTRIBUTES";
 
   /**
-   * Maximum number of claims that become attributes. It equals the maximum number of attributes
-   * that a policy matches.
+   * Maximum number of claims that become attributes. A policy matches at most the same number of
+   * attributes.
    */
   static final int MAX_ATTRIBUTES = 16;
 

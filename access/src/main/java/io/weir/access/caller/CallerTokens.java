@@ -39,9 +39,11 @@ import org.jspecify.annotations.Nullable;
  * Verifies the tokens of callers without blocking the calling thread. The tokens are JSON Web
  * Tokens of one issuer. Thread-safe.
  *
- * <p>A few dedicated threads verify each token once. A valid token is cached by its hash until it
+ * <p>A few dedicated threads verify the tokens, and each token only once. A valid token is cached
+ * by its hash until it
  * expires or the issuer revokes a key. Rejected tokens are not cached, so they cannot displace
- * valid tokens from the cache. They use only the time of the dedicated threads. If too many tokens
+ * valid tokens from the cache. Rejected tokens cost only the time of the dedicated threads. If too
+ * many tokens
  * are waiting, a new token is rejected. Many forged tokens therefore delay only new tokens.
  */
 public final class CallerTokens implements AutoCloseable {
@@ -64,8 +66,8 @@ public final class CallerTokens implements AutoCloseable {
   static final int MAX_WAITING_FOR_KEYS = 64;
 
   /**
-   * Maximum length of an attribute's value in characters. It equals the maximum in the body of a
-   * check.
+   * Maximum length of an attribute's value in characters. The same maximum applies to an attribute
+   * in the body of a check.
    */
   private static final int MAX_ATTRIBUTE_CHARS = 1_024;
 
@@ -127,14 +129,14 @@ public final class CallerTokens implements AutoCloseable {
   /**
    * The token is not valid.
    *
-   * @param rule the reason, as a phrase that follows "the token". It has only visible ASCII
+   * @param rule the reason, as a phrase that follows "the token". The phrase has only visible ASCII
    *     characters and spaces, no quotation marks, and no part of the token
    */
   public record Refused(String rule) implements Verdict {}
 
   /** The token cannot be verified at present. */
   public enum Undecided implements Verdict {
-    /** The maximum number of tokens is waiting for verification. */
+    /** Too many tokens are waiting for verification. */
     BUSY,
     /** The token's signing key is unknown, and the last fetch of the issuer's keys failed. */
     KEYS_UNAVAILABLE
@@ -202,7 +204,7 @@ public final class CallerTokens implements AutoCloseable {
 
   /**
    * Verifies a token without blocking, once for all concurrent calls. Another thread completes the
-   * future within seconds. Dependent stages must not block that thread.
+   * future within seconds. Stages that depend on the future must not block this thread.
    */
   public CompletableFuture<Verdict> verify(String token) {
     ApiKeyHash hash = ApiKeyHash.of(token);
@@ -312,8 +314,8 @@ public final class CallerTokens implements AutoCloseable {
   }
 
   /**
-   * Returns which claim is not accepted. It does not use the library's text. The signature is known
-   * to be valid.
+   * Returns which claim is not accepted, without text from the library. The caller has already
+   * verified the signature.
    */
   private String whyNotAccepted(SignedJWT signed) throws ParseException {
     JWTClaimsSet claims = signed.getJWTClaimsSet();

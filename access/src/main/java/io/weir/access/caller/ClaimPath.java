@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * The position of a claim in a token. A text without a leading slash is the literal name of a
  * claim, such as {@code sub} or {@code org.id}. A text with a leading slash is a JSON Pointer (RFC
  * 6901) to a member of objects. Example: {@code /org/id} is the member {@code id} of the claim
- * {@code org}. In a JSON Pointer, {@code ~1} is a slash and {@code ~0} is a tilde. It must not
- * point into lists. Immutable.
+ * {@code org}. In a JSON Pointer, {@code ~1} is a slash and {@code ~0} is a tilde. A JSON Pointer
+ * must not point into lists. Immutable.
  *
  * @param text the text from the settings
  * @param names the names of the members along the path, at least one

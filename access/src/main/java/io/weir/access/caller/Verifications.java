@@ -13,7 +13,8 @@ import java.util.concurrent.CompletableFuture;
 /**
  * The verifications in progress, and the calls that wait for their results. All calls with the same
  * token get the same result. A fetch of the issuer's keys may take seconds, so the number of calls
- * that wait for it is limited. The limit also applies to calls with the same token. Thread-safe; no
+ * that wait for a fetch is limited. The limit also applies to calls with the same token.
+ * Thread-safe; no
  * method blocks.
  */
 final class Verifications {
@@ -40,8 +41,8 @@ final class Verifications {
   }
 
   /**
-   * Adds a call to the verification of its token. If the verification waits for the issuer's keys,
-   * and the maximum number of calls waits for keys, completes the call with {@link Undecided#BUSY}.
+   * Adds a call to the verification of its token. Completes the call with {@link Undecided#BUSY} if
+   * the verification waits for the issuer's keys and too many calls already wait for keys.
    *
    * @return whether the call is the first call with its token, so that the caller must verify the
    *     token
@@ -69,7 +70,7 @@ final class Verifications {
    * Makes the calls with a token wait for the issuer's keys. Completes calls above the maximum with
    * {@link Undecided#BUSY}.
    *
-   * @return whether a call waits; if not, the verification has ended
+   * @return whether a call waits; if no call waits, the verification has ended
    */
   boolean awaitKeys(ApiKeyHash token) {
     List<CompletableFuture<Verdict>> turnedAway;

@@ -23,9 +23,11 @@ import org.eclipse.jetty.util.Callback;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A handler that serves the description of an API and the page that shows it in a browser. Requests
+ * A handler that serves the description of an API and the page that shows the description in a
+ * browser. Requests
  * need no token because the pages contain only documentation. The handler loads each file once, and
- * writes all responses from the same memory. It never blocks the thread that reads the connection.
+ * writes all responses from the same memory. The handler never blocks the thread that reads the
+ * connection.
  * Thread-safe.
  */
 public final class ApiPages extends Handler.Wrapper {
@@ -34,8 +36,8 @@ public final class ApiPages extends Handler.Wrapper {
   private static final String SCRIPT = "text/javascript; charset=utf-8";
 
   /**
-   * The content security policy. It allows inline styles because Swagger UI sets styles in its
-   * script, and data URLs because its style sheet contains icons.
+   * The content security policy. The policy allows inline styles because the script of Swagger UI
+   * sets styles. It allows data URLs because the style sheet of Swagger UI contains icons.
    */
   private static final String CONTENT_SECURITY_POLICY =
       "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'"
@@ -47,7 +49,7 @@ public final class ApiPages extends Handler.Wrapper {
 
   private record Page(String mediaType, Supplier<byte[]> read) {}
 
-  /** Creates the handler. It must precede the handlers of the API's routes. */
+  /** Creates the handler. The handler must precede the handlers of the API's routes. */
   public ApiPages(ApiDescription api) {
     pages.put(
         DESCRIPTION,
@@ -115,7 +117,9 @@ public final class ApiPages extends Handler.Wrapper {
     return read(ApiPages.class.getResourceAsStream(name), name);
   }
 
-  /** Reads a file of Swagger UI. The name of its folder contains the version of the library. */
+  /**
+   * Reads a file of Swagger UI. The name of the file's folder contains the version of the library.
+   */
   private static byte[] ofSwaggerUi(String name) {
     ClassLoader loader = ApiPages.class.getClassLoader();
     Properties library = new Properties();

@@ -2,16 +2,19 @@
 package io.weir.access.port;
 
 /**
- * Detects whether, and since when, the header fields of a request are arriving on a connection. It
- * compares the counters of the connection at two consecutive looks. A new instance assumes a
+ * Detects whether, and since when, the header fields of a request are arriving on a connection. An
+ * instance compares the counters of the connection at two consecutive observations. A new instance
+ * assumes a
  * connection that has received no bytes. Not thread-safe.
  *
  * <p>Jetty publishes these counters, but not the state of its parser. If no request or response
- * began between two looks, and no body was arriving, the received bytes belong to incomplete header
- * fields. Such bytes may also arrive together with the end of the previous request. The instance
- * then detects them when more bytes arrive. If no more bytes arrive, the idle timeout closes the
+ * began between two observations, and no body was arriving, the received bytes belong to incomplete
+ * header
+ * fields. Such bytes can also arrive together with the end of the previous request. In this case,
+ * the instance detects the bytes only when more bytes arrive. If no more bytes arrive, the idle
+ * timeout closes the
  * connection. While a request waits for its response, received bytes belong to the body of the
- * request. A whole body may arrive between two looks.
+ * request. A whole body can arrive between two observations.
  */
 final class ArrivingHead {
   private long bytesIn;
@@ -22,13 +25,13 @@ final class ArrivingHead {
   private long sinceNanos;
 
   /**
-   * Records the counters of a look.
+   * Records the counters of an observation.
    *
    * @param bytesIn number of bytes that the connection has received
    * @param requests number of requests whose header fields the connection has received completely
    * @param responses number of responses that the connection has begun to send
    * @param bodyArriving whether the body of a request is incomplete now
-   * @param nowNanos the time of the look, by {@link System#nanoTime}
+   * @param nowNanos the time of the observation, by {@link System#nanoTime}
    */
   void look(long bytesIn, long requests, long responses, boolean bodyArriving, long nowNanos) {
     boolean another = requests != this.requests || responses != this.responses;
@@ -45,7 +48,7 @@ final class ArrivingHead {
     bodyArrived = bodyArriving;
   }
 
-  /** Returns whether header fields are arriving, and began to arrive before a time. */
+  /** Returns whether header fields are arriving, and began to arrive before the given time. */
   boolean since(long nanos) {
     return arriving && sinceNanos - nanos < 0;
   }

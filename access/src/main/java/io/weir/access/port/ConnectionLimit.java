@@ -14,14 +14,15 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Limits the number of connections of a server. At the limit, the server accepts no more
- * connections. It reduces the idle timeout of open connections until the number of connections is
- * below the limit.
+ * connections. The server also reduces the idle timeout of open connections until the number of
+ * connections is below the limit.
  *
  * <p>Jetty's own class reduces the timeout only for connections that are open when the limit is
- * reached. Connections that are then still being opened would keep the usual timeout. At the limit,
+ * reached. Connections that are being opened at this moment would keep the usual timeout. At the
+ * limit,
  * Jetty also iterates over all connections whenever a connection opens or closes. This class
- * instead sets the timeout of each connection when the connection opens. It restores the usual
- * timeout when the number of connections has fallen to 90 % of the limit. Thread-safe.
+ * instead sets the timeout of each connection when the connection opens. This class restores the
+ * usual timeout when the number of connections has fallen to 90 % of the limit. Thread-safe.
  */
 public final class ConnectionLimit extends NetworkConnectionLimit implements Connection.Listener {
   /** Default of {@code WEIR_MAX_CONNECTIONS}. */
@@ -47,10 +48,10 @@ public final class ConnectionLimit extends NetworkConnectionLimit implements Con
   private volatile boolean crowded;
 
   /**
-   * Creates a limit. The caller must add it to the connector as a bean.
+   * Creates a limit. The caller must add the limit to the connector as a bean.
    *
    * @param maxConnections maximum number of open connections, ≥ 1; reduced to a third of the
-   *     process's limit of open files if it is greater
+   *     process's limit of open files if the number is greater
    */
   public ConnectionLimit(int maxConnections, AbstractConnector connector) {
     super(withinOpenFiles(maxConnections, maxOpenFiles()), connector);
@@ -59,8 +60,8 @@ public final class ConnectionLimit extends NetworkConnectionLimit implements Con
   }
 
   /**
-   * Returns the maximum number of connections of a port. It leaves enough file descriptors for
-   * files.
+   * Returns the maximum number of connections of a port. The number leaves enough file descriptors
+   * for files.
    */
   static int withinOpenFiles(int maxConnections, long maxOpenFiles) {
     long room = Math.max(1, maxOpenFiles / PORTS_AND_FILES);
@@ -99,7 +100,7 @@ public final class ConnectionLimit extends NetworkConnectionLimit implements Con
    * {@inheritDoc}
    *
    * <p>The connector has already added the connection. Therefore either this method or {@link
-   * #limit} sets its timeout.
+   * #limit} sets the timeout of the connection.
    */
   @Override
   public void onOpened(Connection connection) {

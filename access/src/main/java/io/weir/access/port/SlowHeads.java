@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
 public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SlowHeads.class);
 
-  /** Maximum time for the arrival of a request: 10 s. It is enough for a slow network. */
+  /** Maximum time for the arrival of a request: 10 s. This time is enough for a slow network. */
   public static final Duration READ_LIMIT = Duration.ofSeconds(10);
 
   private static final long BETWEEN_LOOKS_MILLIS = 500;
@@ -59,7 +59,7 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
         };
 
     /**
-     * Ends the requests that began before a time.
+     * Ends the requests that began before the given time.
      *
      * @param beginNanos the time, by {@link System#nanoTime}
      */
@@ -102,7 +102,7 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
     return 0; // the next round begins with a pause
   }
 
-  /** Does nothing, because only the pause blocks, and it ends when the thread is closed. */
+  /** Does nothing: only the pause blocks, and the pause ends when the thread is closed. */
   @Override
   public void wakeUp(Thread worker) {}
 
@@ -134,8 +134,8 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Returns the connection whose counters include requests. With TLS, it is the connection inside
-   * TLS. During the handshake, it is the outer connection, so the time limit also applies to the
+   * Returns the connection whose counters include requests. With TLS, this is the connection inside
+   * TLS. During the handshake, this is the outer connection, so the time limit also applies to the
    * handshake.
    */
   private static Connection receiving(EndPoint endPoint) {
