@@ -16,8 +16,8 @@ import org.slf4j.Marker;
 /**
  * A log filter that limits the warnings and errors of each logger to a burst of {@value #BURST}
  * lines, refilled by one line every 5 s. A part that fails repeatedly, for example because the disk
- * is full, must not fill the disk with its log. The filter logs the number of suppressed lines at
- * the first, second, fourth, eighth and so on. Thread-safe.
+ * is full, must not fill the disk with its log. The filter logs the number of suppressed lines when
+ * it suppresses the first, second, fourth, eighth line, and so on. Thread-safe.
  */
 public final class LogBudget extends TurboFilter {
   static final int BURST = 200;

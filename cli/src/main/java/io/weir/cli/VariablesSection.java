@@ -18,7 +18,7 @@ import picocli.CommandLine.Model.UsageMessageSpec;
 
 /**
  * Adds the variables of a command as a section to its help text. The section comes from the tables
- * in {@code docs/configuration.md}, so that both agree.
+ * in {@code docs/configuration.md}, so help and docs agree.
  */
 final class VariablesSection {
   /** Width of help texts, in terminal columns. */
@@ -28,7 +28,10 @@ final class VariablesSection {
   private static final String RESOURCE = "configuration.md";
   private static final int INDENT = 6;
 
-  /** Prefix of the line above a table that names the commands that read its variables. */
+  /**
+   * Beginning of the line above a table. The line names the commands that read the table's
+   * variables.
+   */
   private static final String READ_BY = "Read by ";
 
   /** The variables of each command that has no table of its own. */
@@ -98,7 +101,7 @@ final class VariablesSection {
     return rows.isEmpty() ? "" : "\nVariables (and their defaults):\n" + text;
   }
 
-  /** Returns the table rows of some variables. The tables of {@code up} contain all of them. */
+  /** Returns the table rows of some variables. The tables of {@code up} contain all variables. */
   private static List<String[]> named(Set<String> names) {
     Set<String> wanted = new HashSet<>(names);
     if (names.contains(KafkaConnection.VARIABLE)) {

@@ -76,12 +76,12 @@ import picocli.CommandLine.Command;
     footer =
         "The script itself runs four more commands: 'weir test' (the test suite), 'weir sim' (the "
             + "deterministic simulation), 'weir chaos' (faults on real processes) and 'weir build' "
-            + "(build what is stale). Settings are variables; 'weir COMMAND --help' lists those of a "
-            + "command.")
+            + "(build the parts that have changed). Settings are environment variables; "
+            + "'weir COMMAND --help' lists the variables of a command.")
 public final class WeirCommand implements CommandContext {
   /**
-   * The error message for a command without its required subcommand. In this case the help text is
-   * printed.
+   * The error message for a command without its required subcommand. Weir prints the help text
+   * instead of this message.
    */
   static final String MISSING_SUBCOMMAND = "Missing required subcommand";
 
@@ -129,7 +129,7 @@ public final class WeirCommand implements CommandContext {
 
   /** Returns the next line that the user types; null if the command does not run on a terminal. */
   private static @Nullable String lineOfTerminal() {
-    // System.console() does not show this: since JDK 22 there is always one
+    // since JDK 22, System.console() returns a console even without a terminal
     if (!Bars.onTerminal()) {
       return null;
     }
@@ -217,8 +217,8 @@ public final class WeirCommand implements CommandContext {
   /**
    * Returns the innermost cause that is an exception of Kafka's client; null if there is none. The
    * innermost exception is the original one. For example, the client wraps the exception about a
-   * wrong address in one with the message that it could not be created. Exceptions of Kafka Streams
-   * are ignored, since they concern its store or our code.
+   * wrong address in an exception that reports only the failed creation of the client. Exceptions
+   * of Kafka Streams are ignored, because they concern the store of Kafka Streams or our code.
    */
   private static @Nullable KafkaException ofKafka(Throwable failure) {
     KafkaException deepest = null;

@@ -31,7 +31,7 @@ public final class Bars {
     return Boolean.getBoolean(IS_WATCHED);
   }
 
-  /** Shows one step of a task that also reports its total. */
+  /** Shows the progress of a task, and sets the total of the bar. */
   public static void show(ProgressBar bar, String what, long done, long total) {
     bar.setExtraMessage(what);
     bar.maxHint(total);

@@ -7,7 +7,7 @@ import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.Map;
 
-/** The surroundings of a command: the process's variables, the terminal, and Kafka. Thread-safe. */
+/** The context of a command: the process's variables, the terminal, and Kafka. Thread-safe. */
 public interface CommandContext {
   /** The variable with the address of Kafka. */
   String KAFKA = "WEIR_KAFKA";
@@ -34,7 +34,10 @@ public interface CommandContext {
     return value == null || value.isEmpty() ? absent : value;
   }
 
-  /** Returns a duration from 1 ms to 100 years. */
+  /**
+   * Returns the value of a variable as a duration from 1 ms to 100 years, or a default if the
+   * variable is unset or empty.
+   */
   default Duration duration(String variable, Duration absent) {
     return Settings.of(environment())
         .duration(variable, absent, Duration.ofMillis(1), Duration.ofDays(36_500));

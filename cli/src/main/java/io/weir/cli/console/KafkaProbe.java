@@ -69,7 +69,7 @@ final class KafkaProbe {
     List<String> refusals = new ArrayList<>();
     for (int i = 0; i < addresses.size(); i++) {
       InetSocketAddress address = addresses.get(i);
-      // the remaining addresses share the remaining time
+      // all remaining addresses share the remaining time
       long left = (deadline - System.nanoTime()) / 1_000_000 / (addresses.size() - i);
       try (Socket socket = new Socket()) {
         socket.connect(address, (int) Math.max(1, left));

@@ -37,7 +37,8 @@ public final class PublishedPolicies {
   }
 
   /**
-   * Reads every change that the topic still has, even if its newest state is invalid.
+   * Reads every change that the topic still contains, even if the newest state of the topic is
+   * invalid.
    *
    * @return why the newest state is invalid; null if it is valid
    */
@@ -52,7 +53,9 @@ public final class PublishedPolicies {
     }
   }
 
-  /** Publishes a change. Its author is the operating system's user and the command line. */
+  /**
+   * Publishes a change. The recorded author is the operating system's user and the command line.
+   */
   public PolicyEditor.Outcome change(String command, PolicyEditor.Change change) {
     try {
       return new PolicyEditor(kafka, CLIENT_ID)

@@ -18,8 +18,8 @@ import java.util.Properties;
 
 /**
  * The file in {@code WEIR_DATA} with the address of the Kafka broker of a running {@code weir up}.
- * Other commands of the same user read it. The file contains the process id and its start time, so
- * that the file of a killed process is ignored.
+ * Other commands of the same user read this file. The file contains the process id and its start
+ * time, so that the file of a killed process is ignored.
  */
 public final class RunningUp implements AutoCloseable {
   private static final String FILE = "up.properties";
@@ -99,7 +99,7 @@ public final class RunningUp implements AutoCloseable {
 
   /**
    * Returns whether this user owns the file. A file of another user in the current folder must not
-   * choose the Kafka broker or its settings. The method compares the owners of files, since in a
+   * choose the Kafka broker or its settings. The method compares the owners of files, because in a
    * container the user may have no name.
    */
   private static boolean isOfThisUser(Path file) throws IOException {

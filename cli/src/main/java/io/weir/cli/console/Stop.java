@@ -17,10 +17,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Closes a process's resource when the process receives Ctrl-C or SIGTERM, at any moment from the
- * beginning of the start, or when the resource has failed. After a signal, a process that closed
- * its resource exits with 0 instead of the signal's status, so that no supervisor reports a
- * failure. The process ends in any case, even if the close hangs.
+ * Closes a process's resource when the process receives Ctrl-C or SIGTERM, or when the resource has
+ * failed. The signal may arrive at any moment after the start has begun. After a signal, a process
+ * that closed its resource exits with 0 instead of the signal's status, so that no supervisor
+ * reports a failure. The process ends in any case, even if the close hangs.
  *
  * @param <T> type of the resource
  */
@@ -44,7 +44,7 @@ public final class Stop<T extends AutoCloseable> {
   private final AtomicBoolean isRequested = new AtomicBoolean();
   private final AtomicInteger status = new AtomicInteger();
 
-  /** Completed when the start has finished; empty if it has failed. */
+  /** Completed when the start has finished; the value is empty if the start has failed. */
   private final CompletableFuture<Optional<T>> started = new CompletableFuture<>();
 
   private Stop(Function<T, Duration> limit) {
@@ -129,7 +129,7 @@ public final class Stop<T extends AutoCloseable> {
   public String awaitFailure(Supplier<String> failure) throws InterruptedException {
     while (true) {
       String why = failure.get();
-      // checked after the failure is read, since a resource that is being closed also reports a
+      // checked after the failure is read, because a resource that is being closed also reports a
       // failure
       if (isRequested.get()) {
         awaitEnd();
@@ -170,7 +170,7 @@ public final class Stop<T extends AutoCloseable> {
   /**
    * Closes the resource.
    *
-   * @return whether it was closed without failure and in time
+   * @return whether the resource was closed without failure and in time
    */
   private boolean close(T resource) {
     boolean hasFailed = status.get() != 0 || OWN_STATUS.get() != 0;

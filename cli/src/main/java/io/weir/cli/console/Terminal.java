@@ -8,8 +8,8 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * The surroundings and the output of a command, and the refusal of wrong options. A picocli mixin
- * without options. Its writers flush after each line. Not thread-safe.
+ * A picocli mixin without options. The mixin supplies the context and the output of a command, and
+ * refuses wrong options. The writers flush after each line. Not thread-safe.
  */
 @Command // picocli refuses a mixin without annotations
 public final class Terminal {
@@ -17,10 +17,10 @@ public final class Terminal {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandSpec command;
 
-  /** Creates an instance, which picocli connects with its command. */
+  /** Creates an instance; picocli then connects the instance with a command. */
   public Terminal() {}
 
-  /** Returns the surroundings of the command, which its outermost command implements. */
+  /** Returns the context of the command, which the outermost command implements. */
   public CommandContext weir() {
     return (CommandContext) command.root().userObject();
   }
@@ -35,7 +35,7 @@ public final class Terminal {
     return command.commandLine().getErr();
   }
 
-  /** Prints a text as it is, which may lack a line feed at its end. */
+  /** Prints a text unchanged; the text may lack a line feed at its end. */
   public void print(String text) {
     out().print(text);
     out().flush();
@@ -49,7 +49,7 @@ public final class Terminal {
   /**
    * Requires a condition on the options.
    *
-   * @throws ParameterException if it does not hold
+   * @throws ParameterException if the condition does not hold
    */
   public void require(boolean holds, String otherwise) {
     if (!holds) {

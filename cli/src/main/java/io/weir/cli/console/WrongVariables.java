@@ -41,7 +41,7 @@ public final class WrongVariables {
         break;
       } catch (InvalidSettingException wrong) {
         if (!setAside(wrong, rest, problems)) {
-          break; // unset, yet still wrong: the cause is another one, already reported
+          break; // unset, but still wrong: another variable, already reported, is the cause
         }
       }
     }
