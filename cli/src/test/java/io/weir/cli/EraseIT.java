@@ -136,7 +136,7 @@ final class EraseIT {
       JsonNode ofHeld = report(two, HELD);
 
       String young = said(3, "erase", ERASED, "--yes");
-      assertTrue(young.contains("nothing of " + ERASED + " to erase"), young);
+      assertTrue(young.contains("no rows of " + ERASED + " to erase"), young);
       assertTrue(young.contains("IN REACH 6 rows of " + ERASED), young);
       assertTrue(young.contains("run the command again after "), young);
       assertEquals(of(ERASED, before), of(ERASED, rows(Topics.STATE)));
@@ -174,7 +174,7 @@ final class EraseIT {
       assertVerifies();
 
       String again = said(0, "erase", ERASED, "--yes");
-      assertTrue(again.contains("nothing of " + ERASED + " to erase"), again);
+      assertTrue(again.contains("no rows of " + ERASED + " to erase"), again);
 
       send(0, calls(ERASED));
       Await.until("a new row begins", () -> report(one, ERASED).size() > 0);
@@ -209,7 +209,7 @@ final class EraseIT {
       String said = said(3, "erase", ERASED, "--dry-run");
 
       assertTrue(said.contains("IN REACH 6 rows"), said);
-      assertTrue(said.contains("never, since weir.calls.v1 keeps their calls for ever"), said);
+      assertTrue(said.contains("never, because weir.calls.v1 keeps their calls for ever"), said);
       assertTrue(said.contains("its calls, for ever"), said);
     }
   }

@@ -7,9 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Detects command-line arguments that Java could not decode. Java decodes arguments by the locale.
- * In the locale of a cron job or of a service, which is often not set, {@code café} arrives as
- * {@code caf} and two replacement characters. The result is a valid name, but another client may
- * have it.
+ * Cron jobs and services often have no locale. {@code café} then arrives as {@code caf} and two
+ * replacement characters. The result is a valid name, but another client may have it.
  */
 final class ArgumentText {
   private static final char REPLACEMENT = '\uFFFD';
@@ -22,9 +21,9 @@ final class ArgumentText {
   }
 
   /**
-   * Returns why an argument differs from what the user typed, worded to follow the argument's name;
-   * null if nothing shows a difference. In UTF-8 an argument may contain replacement characters
-   * that the user typed.
+   * Returns the reason for which an argument differs from the typed text, as a phrase that follows
+   * the argument's name. Returns null if no difference is visible. In UTF-8 an argument may contain
+   * replacement characters that the user typed.
    *
    * @param encoding the name of the encoding that decoded the argument
    */
@@ -35,6 +34,6 @@ final class ArgumentText {
         ? null
         : "cannot be read in the encoding of the locale ("
             + encoding
-            + "): run it again with LC_ALL=C.UTF-8";
+            + "): run the command again with LC_ALL=C.UTF-8";
   }
 }

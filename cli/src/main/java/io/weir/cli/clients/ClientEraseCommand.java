@@ -45,7 +45,7 @@ import picocli.CommandLine.Parameters;
     },
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
-      "0:the state topic has no more rows of the client, and weir.clients.v1 has no entry of it",
+      "0:the state topic has no rows of the client, and weir.clients.v1 has no entry of the client",
       "1:Kafka failed or refused the request: run the command again",
       "2:an option or a variable is wrong",
       "3:some rows cannot be erased yet, or the client still has an entry; with --dry-run: there are"
@@ -103,10 +103,10 @@ final class ClientEraseCommand implements Callable<Integer> {
     PrintWriter out = terminal.out();
     String place = Topics.STATE.name() + "-" + report.partition();
     if (report.over() == 0) {
-      out.printf("nothing of %s to erase in %s%n", client, place);
+      out.printf("no rows of %s to erase in %s%n", client, place);
     } else {
       out.printf(
-          "%s %s of %s in %s, of windows from %s to %s%s%n",
+          "%s %s of %s in %s, in windows from %s to %s%s%n",
           dryRun ? "would erase" : "erased",
           PolicyText.count(report.over(), "row", "rows"),
           client,
@@ -133,10 +133,10 @@ final class ClientEraseCommand implements Callable<Integer> {
   /** Returns a description of when the rows that are in reach can be erased. */
   private static String when(ErasureReport report) {
     if (report.neverOver()) {
-      return "never, since "
+      return "never, because "
           + Topics.CALLS.name()
           + " keeps their calls for ever (retention.ms=-1). Weir could count a window again from these"
-          + " calls, and the client's name stays there";
+          + " calls, and these calls contain the client's name";
     }
     Instant over = report.allOver();
     Instant now = Instant.now();
@@ -144,9 +144,9 @@ final class ClientEraseCommand implements Callable<Integer> {
       return "Kafka keeps their calls, or more calls may arrive; run the command again after "
           + over;
     }
-    return "they are old enough, but the aggregator has counted only through "
+    return "the rows are old enough, but the aggregator (which has counted through "
         + (report.countedThrough() == null ? "nothing yet" : report.countedThrough())
-        + ", has not closed them, or Kafka has not deleted their calls yet; run the command again"
-        + " later";
+        + ") has not closed their windows, or Kafka has not deleted their calls yet; run the"
+        + " command again later";
   }
 }

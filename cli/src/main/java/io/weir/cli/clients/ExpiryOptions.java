@@ -25,18 +25,19 @@ final class ExpiryOptions {
   @Option(
       names = "--expires-in",
       paramLabel = "D",
-      description = "time until it expires, such as 90d, 12h or PT30M")
+      description = "time until the key or token expires, such as 90d, 12h or PT30M")
   private @Nullable String expiresIn;
 
   @Option(
       names = "--expires-at",
       paramLabel = "T",
-      description = "time at which it expires, such as 2027-01-01T00:00:00Z (never)")
+      description =
+          "time at which the key or token expires, such as 2027-01-01T00:00:00Z (default: never)")
   private @Nullable Instant expiresAt;
 
   /**
-   * Returns the time of expiry; null if it never expires. With {@code --expires-in} it is in whole
-   * seconds.
+   * Returns the time of expiry; null if it never expires. With {@code --expires-in}, the time is in
+   * whole seconds.
    */
   @Nullable Instant moment(Instant now) {
     if (expiresIn != null && expiresAt != null) {
@@ -65,7 +66,7 @@ final class ExpiryOptions {
               ? Duration.of(Long.parseLong(parts.group(1)), unit(parts.group(2)))
               : Duration.parse(text);
     } catch (DateTimeParseException notALength) {
-      // the check below reports it with the same message
+      // the check below reports the text with the same message
     }
     if (length.compareTo(Duration.ofMinutes(1)) < 0 || length.compareTo(LONGEST) > 0) {
       throw wrong(

@@ -136,7 +136,10 @@ public final class TokensCommand {
     return new HashSet<>(clients);
   }
 
-  /** Requires that a process can read what the command writes, including the token's name. */
+  /**
+   * Requires that other processes can read the file that the command writes, including the token's
+   * name.
+   */
   private void requireValid(TokenFile tokens) {
     try {
       TokenFile unused = TokenFile.parse(tokens.text());
@@ -199,7 +202,10 @@ public final class TokensCommand {
     }
   }
 
-  /** Replaces the file. A process that reads it meanwhile sees either the old or the new file. */
+  /**
+   * Replaces the file. A process that reads the file at the same time sees either the old or the
+   * new file.
+   */
   private void write(TokenFile tokens) throws IOException {
     Path next = Path.of(path() + ".next");
     Files.writeString(next, tokens.text(), StandardCharsets.UTF_8);

@@ -16,8 +16,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the tree of a configuration file. Reports each setting without a counterpart in policies by
- * its path in the file. Not thread-safe; use one instance for each file.
+ * Reads the tree of a configuration file. If policies have no counterpart of a setting, reports the
+ * setting's path in the file. Not thread-safe; use one instance for each file.
  */
 final class ConfigReader {
   private static final long MAX_REQUESTS = 0xffff_ffffL;
@@ -25,13 +25,13 @@ final class ConfigReader {
   /** A decimal number that fits into a {@code long}; YAML reads a leading zero as octal. */
   private static final Pattern NUMBER = Pattern.compile("0|[1-9][0-9]{0,17}");
 
-  /** Settings that are ignored, since they only affect the metrics of Envoy's service. */
+  /** Settings that are ignored, because they only affect the metrics of Envoy's service. */
   private static final Set<String> PASSED_OVER = Set.of("detailed_metric", "value_to_metric");
 
   private static final Map<String, String> WITHOUT_COUNTERPART =
       Map.of(
           "share_threshold",
-          "has no counterpart: each value has its own bucket",
+          "has no counterpart: in Weir, each value has its own bucket",
           "quota_mode",
           "has no counterpart");
 
@@ -114,7 +114,8 @@ final class ConfigReader {
   }
 
   /**
-   * Returns a name without {@code *}, which patterns cannot express; empty if the name is missing.
+   * Returns a name; empty if the name is missing. Reports a name that contains {@code *}, because
+   * policies cannot match this character.
    */
   private String name(JsonNode node, String path) {
     String text = text(node, path);
@@ -135,8 +136,8 @@ final class ConfigReader {
   }
 
   /**
-   * Returns the key of an entry. It must not contain {@code ;}, since policies join several keys by
-   * it.
+   * Returns the key of an entry. The key must not contain {@code ;}, because policies join several
+   * keys by this character.
    */
   private String key(JsonNode node, String path) {
     String key = name(node, path);

@@ -18,13 +18,14 @@ import java.util.Map;
 
 /**
  * Converts configurations of Envoy's rate limit service into a policy file. Each descriptor with a
- * limit becomes one policy, which has the name of the endpoint of its calls. The policy has one
- * bucket for each descriptor in Envoy's requests. Not thread-safe.
+ * limit becomes one policy. The policy's name is the endpoint of the descriptor's calls. The policy
+ * has one bucket for each descriptor in Envoy's requests. Not thread-safe.
  *
- * <p>Envoy's service follows the most specific value of each key down the tree, and never
- * backtracks. For example, with {@code a: 1} present, the value 1 never uses the descriptor of any
- * {@code a}, even if only that one has a limit. A node compares whole descriptors instead. So where
- * a value hides a limit, the import adds a policy that denies nothing.
+ * <p>Envoy's service descends the tree by the most specific value of each key, and never
+ * backtracks. For example, a tree has one descriptor for {@code a: 1}, and another descriptor for
+ * any {@code a}. The value 1 then uses only the first descriptor, even if only the second has a
+ * limit. A Weir node compares whole descriptors instead. So where a descriptor hides a limit, the
+ * import adds a policy that denies nothing.
  */
 public final class EnvoyImport {
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
@@ -135,7 +136,7 @@ public final class EnvoyImport {
     }
   }
 
-  /** Adds policies below a node for the limits of another node that it hides. */
+  /** Adds a policy for each limit of {@code general} that {@code specific} hides. */
   private void addGuards(
       String domain, List<LimitNode> path, LimitNode specific, LimitNode general) {
     if (general.limit() != null && specific.limit() == null) {

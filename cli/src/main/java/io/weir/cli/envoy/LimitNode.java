@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param limit the limit; null if there is none
  * @param isShadow whether the limit denies nothing
  * @param name the name of the limit, which other limits may share; null if it has none
- * @param replaces names of the limits that this one replaces
- * @param children the descriptors below this one
+ * @param replaces names of the limits that this limit replaces
+ * @param children the descriptors below this descriptor
  */
 record LimitNode(
     String key,

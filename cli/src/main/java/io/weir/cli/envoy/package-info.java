@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Converts configurations of Envoy's rate limit service into policies. Pure: it maps trees to trees
- * and problems.
+ * Converts configurations of Envoy's rate limit service into policies. The package has no side
+ * effects: it converts trees to trees and problems.
  */
 @NullMarked
 package io.weir.cli.envoy;

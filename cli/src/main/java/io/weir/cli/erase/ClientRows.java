@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The newest rows of one client in a partition of the state topic, and the progress of that
- * partition. It starts at a given key, in key order, and holds only as many rows as fit into
- * memory. One pass over the partition from its beginning fills it. Not thread-safe.
+ * partition. An instance holds the rows from a given key on, in key order, up to a maximum number
+ * of rows. The caller fills an instance in one pass over the whole partition. Not thread-safe.
  */
 final class ClientRows {
   private static final int MAX_UNREADABLE = 1_000;
@@ -98,7 +98,7 @@ final class ClientRows {
               .formatted(
                   record.topic(), record.partition(), record.offset(), notOurs.getMessage()));
     } catch (MalformedRecordException foreignKey) {
-      return; // keys of other kinds are ignored
+      return; // other keys are ignored
     }
   }
 

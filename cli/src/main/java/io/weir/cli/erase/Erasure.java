@@ -101,8 +101,8 @@ public final class Erasure {
   }
 
   /**
-   * Returns the maximum time for which the calls topic keeps a record. It is the retention plus the
-   * time that a segment may be open, since Kafka deletes whole segments.
+   * Returns the maximum time for which the calls topic keeps a record. This is the retention plus
+   * the time that a segment may be open, because Kafka deletes whole segments.
    */
   private static long heldMillis(TopicAdmin admin) throws TopicAdminException {
     long retention = number(admin, TopicConfig.RETENTION_MS_CONFIG);
@@ -197,7 +197,7 @@ public final class Erasure {
 
   /**
    * Waits until readers of committed records see the given offset. An open transaction of the
-   * aggregator can delay them for a moment.
+   * aggregator can delay the readers for a moment.
    */
   private static void awaitVisible(TopicReader reader, int partition, long offset) {
     long until = System.nanoTime() + VISIBLE_TIMEOUT.toNanos();

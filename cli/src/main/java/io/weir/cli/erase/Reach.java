@@ -3,22 +3,22 @@ package io.weir.cli.erase;
 
 /**
  * Decides which rows of a partition are out of reach. A row is out of reach if no present or future
- * record can change it or count it again. Pure and immutable.
+ * record can change the row, or cause a new count of the row. Pure and immutable.
  *
  * <p>All of these conditions must hold:
  *
  * <ul>
  *   <li>The row's window is closed, and its figures are those of the ledger.
  *   <li>The aggregator has counted a record whose time, by the broker's clock, is at or after the
- *       window's end plus the lateness. From then on it refuses all calls of the window as too
- *       late.
+ *       window's end plus the lateness. After that record, the aggregator refuses all calls of the
+ *       window as too late.
  *   <li>The calls topic has none of the records that contributed to the row. A reset aggregator and
  *       {@code weir verify} read the topic again, and must find no call of the row.
  * </ul>
  *
  * Example: the lateness is 35 days, and the row of [1 March 10:00, 10:15) has 700 as its last
- * offset. It is out of reach when a record of 5 April 10:15 or later is counted, and the topic
- * begins at 701 or later.
+ * offset. The row is out of reach when a record of 5 April 10:15 or later is counted, and the calls
+ * topic begins at offset 701 or later.
  *
  * @param latenessMillis maximum lateness of a call
  * @param countedThroughEpochMillis the broker's time of the last record counted; 0 if none is
@@ -37,7 +37,7 @@ record Reach(
     long endOffset,
     long heldMillis) {
 
-  /** A duration that does not end, or a time that never comes. */
+  /** An infinite duration, or a time that is never reached. */
   static final long FOR_EVER = -1;
 
   /** Returns whether a row is out of reach. */
@@ -49,9 +49,10 @@ record Reach(
   }
 
   /**
-   * Returns the time at which a row is out of reach if the aggregator has counted until then.
-   * Returns {@link #FOR_EVER} if the calls topic keeps its records for ever. The time is past if
-   * the aggregator lags, or if Kafka has not yet deleted expired records.
+   * Returns the time at which a row is out of reach, provided that the aggregator has counted up to
+   * this time. Returns {@link #FOR_EVER} if the calls topic keeps its records for ever. If the
+   * returned time is in the past, the aggregator lags, or Kafka has not yet deleted expired
+   * records.
    */
   long overAt(ClientRow row) {
     if (!isHeld(row)) {

@@ -36,7 +36,7 @@ final class Tombstones implements AutoCloseable {
                 LINGER_MILLIS));
   }
 
-  /** Writes a tombstone for a key. It is durable after {@link #flush}. */
+  /** Writes a tombstone for a key. The tombstone is durable after {@link #flush}. */
   void write(String key) {
     ProducerRecord<byte[], byte[]> tombstone =
         new ProducerRecord<>(
