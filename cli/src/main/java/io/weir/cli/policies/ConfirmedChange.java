@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A change of the whole policy set that is refused if it would remove an entry without the user's
- * confirmation. The user confirms the list of removals that was shown. If other changes add to that
- * list before the change is published, it is refused again. Not thread-safe.
+ * A change of the whole policy set. The change is refused if it would remove an entry without the
+ * user's confirmation. The user confirms the list of removals that the command has shown. If this
+ * list becomes longer before publication, the change is refused again. Not thread-safe.
  */
 final class ConfirmedChange implements Change {
   private final Change change;

@@ -64,9 +64,9 @@ public final class PoliciesCommand {
       @Option(
               names = "--against-usage",
               description =
-                  "also compare with the usage that the aggregators have counted (needs WEIR_KAFKA): print"
-                      + " the meters, endpoints and clients that policies name but no counted call has,"
-                      + " and the buckets that several meters share")
+                  "also compare with the usage that the aggregators have counted (needs"
+                      + " WEIR_KAFKA). Print the meters, endpoints and clients that policies name, but that no"
+                      + " counted call has. Also print the buckets that several meters share")
           boolean againstUsage) {
     PrintWriter out = terminal.out();
     Path read = fileOf(file, terminal);
@@ -121,8 +121,8 @@ public final class PoliciesCommand {
       name = "explain",
       mixinStandardHelpOptions = true,
       description = {
-        "Show which policies of a file decide a call, in which order, and with which limits and "
-            + "buckets, and why the other policies do not apply. If a policy denies every such call, the "
+        "Show which policies of a file decide a call, with their order, limits and buckets. Also "
+            + "show why the other policies do not apply. If a policy denies every such call, the "
             + "output begins with this policy.",
         "Uses neither Redis nor Kafka."
       })

@@ -30,7 +30,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Explains which policies decide a call, in which order, and why the others do not. */
+/** Explains which policies decide a call, in which order, and why the other policies do not. */
 final class PolicyExplanation {
   private final PolicySet set;
   private final CallFacts call;
@@ -127,7 +127,10 @@ final class PolicyExplanation {
     return keys == null ? null : new Descriptor(EntryNames.of(EntryNames.split(keys)), null);
   }
 
-  /** Returns the matching policies. For a descriptor, these are only the most specific ones. */
+  /**
+   * Returns the matching policies. If the call represents an Envoy descriptor, returns only the
+   * most specific of these policies.
+   */
   private MatchedPolicies specific(MatchedPolicies all, Instant now) {
     Descriptor descriptor = descriptor();
     return descriptor == null ? all : descriptor.select(all, call, now.toEpochMilli());
@@ -141,7 +144,7 @@ final class PolicyExplanation {
         : descriptor.apply(all, call, now.toEpochMilli());
   }
 
-  /** Returns the names of the policies that replace the given one. */
+  /** Returns the names of the policies that replace the given policy. */
   private static String replacers(Policy replaced, MatchedPolicies specific) {
     return NameList.of(
         specific.evaluated().stream()
@@ -177,9 +180,9 @@ final class PolicyExplanation {
       return "not evaluated: mode off";
     }
     if (leftOut.contains(policy)) {
-      return "not evaluated: it matches, but more than "
+      return "not evaluated: more than "
           + Check.MAX_BUCKETS
-          + " policies do, and it is one of the last";
+          + " policies match, and this policy is one of the last";
     }
     List<String> plans = plansOf(policy);
     String plan = set.clients().planOf(set.clients().settings().get(client));

@@ -37,7 +37,7 @@ import picocli.CommandLine.Parameters;
 public final class PublishedPoliciesCommands {
   private PublishedPoliciesCommands() {}
 
-  /** Base of these commands. */
+  /** Base class of the commands that read or change the published policies. */
   abstract static class Published implements Callable<Integer> {
     @Mixin final Terminal terminal = new Terminal();
 
@@ -50,7 +50,7 @@ public final class PublishedPoliciesCommands {
     }
   }
 
-  /** Base of the commands that read a policy file. */
+  /** Base class of the commands that read a policy file. */
   abstract static class OnFile extends Published {
     @Parameters(arity = "0..1", paramLabel = "FILE", description = "the policy file (YAML)")
     private @Nullable Path file;
@@ -88,8 +88,8 @@ public final class PublishedPoliciesCommands {
     @Option(
         names = "--yes",
         description =
-            "remove the entries that the file lacks, without a question; without this option"
-                + " and a terminal, the command refuses such a file with exit status 3")
+            "remove the entries that the file lacks, without a question. Without this option"
+                + " and without a terminal, the command refuses such a file with exit status 3")
     private boolean yes;
 
     @Override
@@ -157,8 +157,8 @@ public final class PublishedPoliciesCommands {
   }
 
   /**
-   * Prints the enforcement switch if it is not {@code enforce}, since a policy file does not show
-   * it.
+   * Prints the enforcement switch if it is not {@code enforce}, because a policy file does not show
+   * the switch.
    */
   private static void printSwitch(PolicyLogState state, PrintWriter out) {
     if (state.enforcement() != PolicyMode.ENFORCE) {
@@ -268,7 +268,7 @@ public final class PublishedPoliciesCommands {
       mixinStandardHelpOptions = true,
       description = {
         "Print who changed what and when, the newest change last. The topic keeps every change of the"
-            + " last 400 days, and the last older change of each policy."
+            + " last 400 days, and the newest earlier change of each policy."
       })
   static final class History extends Published {
     @Parameters(

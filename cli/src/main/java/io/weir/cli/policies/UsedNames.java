@@ -31,8 +31,8 @@ final class UsedNames {
   private final Set<Used> all = new HashSet<>();
 
   /**
-   * Pairs of client and meter with further endpoints that have no row of their own in the state
-   * topic.
+   * Pairs of client and meter that have an others row, which counts endpoints without a row of
+   * their own.
    */
   private final Set<Used> unlisted = new HashSet<>();
 
@@ -115,7 +115,10 @@ final class UsedNames {
     }
   }
 
-  /** Returns whether a counted call matches, or may match by an unlisted endpoint. */
+  /**
+   * Returns whether a counted call matches. For endpoints without a row of their own, only client
+   * and meter must match.
+   */
   private boolean isUsed(PolicyMatch match) {
     Fit fit = matcher(match);
     Fit ofAnyEndpoint = matcher(new PolicyMatch(match.client(), List.of(), match.meter()));

@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param client the client; null if unknown, or if there are several
  * @param id id of the call; null if unknown
- * @param batch the batch in which it is sent; null if it is not sent
- * @param stays why it cannot be sent; null if it can
- * @param call the call or settlement that it contains; null if it contains none
+ * @param batch the batch in which the line or record is sent; null if it is not sent
+ * @param stays the reason for which the line or record cannot be sent; null if it can be sent
+ * @param call the call or settlement in the line; null if there is none
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never modified
 record Candidate(

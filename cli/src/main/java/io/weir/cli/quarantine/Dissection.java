@@ -24,10 +24,11 @@ import org.jspecify.annotations.Nullable;
  * Splits a refusal into its lines. Determines for each line the batch in which it is sent again, or
  * why the aggregator would refuse it again.
  *
- * <p>A line that was itself refused keeps its node, epoch and position. The position of other lines
- * is not reliable: the record's headers may be wrong, or in the line's own partition another line
- * may have the position. Such lines are identified by the place of their refusal. A record without
- * a fault, which an operator skipped, is sent unchanged. Thread-safe.
+ * <p>A line that was refused alone, and in its own partition, keeps its node, epoch and position.
+ * Every other line has an unreliable position: the record's headers may be wrong, or another line
+ * of the line's own partition may have the position. Such a line is identified by the place of its
+ * refusal. A record without a fault, which an operator moved to the quarantine, is sent unchanged.
+ * Thread-safe.
  *
  * @param partitions number of partitions of every topic
  * @param latenessMillis maximum permitted age of a call
@@ -52,7 +53,7 @@ record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
       replay = ReplayCodec.decode(headers);
       header = BatchHeaderCodec.decode(headers);
     } catch (MalformedRecordException damaged) {
-      header = null; // its lines may be valid
+      header = null; // the record's lines may be valid
     }
     if (refusal.line() > 0) {
       return List.of(line(refusal, header, replay, refusal.line(), refusal.value()));

@@ -4,19 +4,19 @@ package io.weir.cli.quarantine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One line or whole record of the quarantine, also if it was refused several times.
+ * One line or whole record of the quarantine. One entry covers all refusals of the line or record.
  *
- * @param source place where it was first refused
- * @param partition partition of its newest record in the quarantine
- * @param offset offset of that record
- * @param refusedAtEpochMillis time of its last refusal, by the broker's clock
- * @param reason reason of its last refusal
- * @param refusals number of its records in the quarantine
+ * @param source place where the line or record was first refused
+ * @param partition partition of the entry's newest record in the quarantine
+ * @param offset offset of the entry's newest record in the quarantine
+ * @param refusedAtEpochMillis time of the last refusal, by the broker's clock
+ * @param reason reason of the last refusal
+ * @param refusals number of the entry's records in the quarantine
  * @param client the client; null if unknown, or if there are several
  * @param id id of the call; null if unknown
- * @param isSettlement whether it settles a call
- * @param stays why it cannot be replayed; null if it can
- * @param isCounted whether a replay of it has been counted
+ * @param isSettlement whether the line settles a call
+ * @param stays the reason for which the entry cannot be replayed; null if it can be replayed
+ * @param isCounted whether a replay of the entry has been counted
  */
 record Entry(
     Source source,
@@ -35,7 +35,7 @@ record Entry(
   public enum State {
     /** Can be replayed. */
     WAITS,
-    /** Cannot be replayed, or not yet. */
+    /** Cannot be replayed, or cannot be replayed yet. */
     STAYS,
     /** Was replayed and is counted. */
     COUNTED

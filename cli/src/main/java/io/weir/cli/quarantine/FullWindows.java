@@ -21,11 +21,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the lines that would be refused again because the sum of their window is at its maximum.
- * Judges each line by itself: if two lines fit only separately, one may be refused again. Not
- * thread-safe.
+ * Each line is judged alone. So if two lines fit only separately, the second line may be refused
+ * again. Not thread-safe.
  */
 final class FullWindows {
-  /** The reason why such a line cannot be replayed. */
+  /** The reason for which a line of a full window cannot be replayed. */
   static final String STAYS =
       "the sum of its window is full: settle other calls of that window to lower costs, then replay";
 
@@ -34,9 +34,9 @@ final class FullWindows {
   private final Map<Source, Line> lines = new HashMap<>();
 
   /**
-   * The members of a line that decide whether it fits.
+   * The members of a line that decide whether the line fits into its window.
    *
-   * @param units units that it adds to the sum
+   * @param units units that the line adds to the window's sum
    */
   private record Line(UsageKey key, long decidedAtEpochMillis, long units) {
     UsageKey others() {
@@ -117,8 +117,8 @@ final class FullWindows {
   }
 
   /**
-   * Judges lines by the newest figures of a row in which they may be counted. The result replaces
-   * earlier results for that row.
+   * Judges lines by the newest figures of a row that may count the lines. The result for a line
+   * replaces an earlier result.
    */
   private static void judge(
       UsageState state, List<Map.Entry<Source, Line>> lines, Map<Source, Boolean> full) {

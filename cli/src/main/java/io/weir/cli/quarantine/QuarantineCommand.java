@@ -125,7 +125,7 @@ public final class QuarantineCommand {
       sortOptions = false,
       description = {
         "Send the waiting lines of the quarantine to the calls topic again, and wait until they "
-            + "are counted. They count in the windows in which they were decided. A closed window gets "
+            + "are counted. Each line counts in the window of its decision. A closed window gets "
             + "an adjustment.",
         "Each line is counted once, however often it is sent. So you can repeat an interrupted run. "
             + "Nothing is removed from the quarantine. 'weir verify' then expects the replayed lines in "

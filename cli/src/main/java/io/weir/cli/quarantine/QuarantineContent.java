@@ -11,8 +11,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * The content of the quarantine: each line once, also if it was refused several times. Memory grows
- * by about 500 bytes a line; the bytes of lines are not kept. Not thread-safe.
+ * The content of the quarantine. A line that was refused several times occurs only once. Memory
+ * grows by about 500 bytes a line; the bytes of lines are not kept. Not thread-safe.
  */
 final class QuarantineContent {
   private final KafkaConnection kafka;

@@ -53,13 +53,13 @@ final class QuarantineReader implements AutoCloseable {
     return ends;
   }
 
-  /** Reads up to those ends. */
+  /** Reads up to the offsets that {@link #ends} returns. */
   void read(Visitor visitor, String what, ReadProgress progress) {
     long size = topic.size(ends);
     topic.read(ends, record -> take(record, visitor), done -> progress.step(what, done, size));
   }
 
-  /** Reads the records that were written since then; waits for a moment if there are none. */
+  /** Reads the records that follow the last record read; waits for a moment if there are none. */
   void follow(Visitor visitor) {
     topic.follow(record -> take(record, visitor));
   }

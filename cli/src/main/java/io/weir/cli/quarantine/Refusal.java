@@ -13,12 +13,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * A refused line or whole record in the quarantine. The parts of a split record are joined.
  *
- * @param partition partition of the quarantine, which is also that of the calls topic
- * @param offset offset in the quarantine; of the last part
+ * @param partition partition of the record in the quarantine, and of the refused record in the
+ *     calls topic
+ * @param offset offset of the record in the quarantine; of its last part if the record was split
  * @param sourceOffset offset of the refused record in the calls topic
- * @param line number of the line in that record, from 1; 0 for the whole record
+ * @param line number of the line in the refused record, from 1; 0 for the whole record
  * @param refusedAtEpochMillis the broker's time of the record in the quarantine
- * @param headers the original headers and those that the quarantine adds
+ * @param headers the original headers, and the headers that the quarantine adds
  * @param isWhole whether all parts are present
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never modified

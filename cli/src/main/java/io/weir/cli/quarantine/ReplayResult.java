@@ -7,9 +7,9 @@ import java.util.Map;
  * The result of a replay.
  *
  * @param sent number of lines and whole records sent
- * @param acknowledged number of those that Kafka has acknowledged
- * @param fates the known outcome of each line or record. If one is absent, it is not counted yet,
- *     or it was dropped as a duplicate of a counted line
+ * @param acknowledged number of sent lines and records that Kafka has acknowledged
+ * @param fates the known outcome of each line or record. An absent line or record is not counted
+ *     yet, or was dropped as a duplicate of a counted line
  */
 record ReplayResult(int sent, int acknowledged, Map<Source, Fate> fates) {
   ReplayResult {

@@ -17,8 +17,8 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 
 /**
- * Sends candidates as batches. Consecutive lines share a batch up to the size at which a node seals
- * one. Not thread-safe.
+ * Sends candidates as batches. Consecutive lines share a batch, up to the size at which a node
+ * seals a batch. Not thread-safe.
  */
 final class ReplaySender implements AutoCloseable {
   private static final int MAX_LINES = 1_000;

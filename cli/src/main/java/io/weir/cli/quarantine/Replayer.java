@@ -10,9 +10,9 @@ import java.util.TreeMap;
 
 /**
  * Sends entries of the quarantine to the calls topic again. Calls are sent before settlements,
- * since a settled call must be counted first. No state is kept between two runs. The aggregator
- * counts each line once, however often it is sent, and records that in the quarantine. So an
- * interrupted run can be repeated. Not thread-safe.
+ * because a settled call must be counted first. No state is kept between two runs. The aggregator
+ * counts each line once, even if the line is sent several times. The aggregator records in the
+ * quarantine that the line is counted. So an interrupted run can be repeated. Not thread-safe.
  */
 final class Replayer {
   private final QuarantineContent quarantine;
@@ -32,7 +32,7 @@ final class Replayer {
   }
 
   /**
-   * Sends all entries, and waits for the markers that they are counted.
+   * Sends all entries, and waits for the markers of counted entries.
    *
    * @param timeout maximum time to wait for the markers
    */

@@ -33,7 +33,9 @@ record Source(int partition, long offset, int line) implements Comparable<Source
         line == null ? 0 : Integer.parseInt(line));
   }
 
-  /** Returns whether another source equals this one or is a line of this record. */
+  /**
+   * Returns whether another source equals this source, or is a line of the record at this source.
+   */
   public boolean holds(Source other) {
     return partition == other.partition
         && offset == other.offset
