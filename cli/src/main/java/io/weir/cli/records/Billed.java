@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name first date of the period in which the call was decided
  * @param before first date of the previous period; null if the line does not have it
- * @param beforeStartEpochMillis start of the previous period; not used without one
+ * @param beforeStartEpochMillis start of the previous period; unused if {@code before} is null
  */
 public record Billed(
     String name,
@@ -46,7 +46,7 @@ public record Billed(
         .formatted(name, Instant.ofEpochMilli(start), Instant.ofEpochMilli(end), zone);
   }
 
-  /** Returns a description of a period; null if no row or line has one. */
+  /** Returns a description of a period. The argument is null if no row or line has a period. */
   public static String describe(@Nullable String period) {
     return period == null ? "nothing" : period.equals(UTC_MONTH) ? "the month of UTC" : period;
   }

@@ -11,10 +11,10 @@ import org.jspecify.annotations.Nullable;
  * The headers of a record of {@code weir.calls.v1}, read by the rules in docs/topics.
  *
  * @param node the ingest node
- * @param epoch epoch of the node's journal, which identifies one opening of it
+ * @param epoch epoch of the node's journal, which identifies one opening of the journal
  * @param count number of lines; 0 for a heartbeat
- * @param lowWatermarkEpochMillis its low watermark
- * @param linesBefore position of the line before its first line
+ * @param lowWatermarkEpochMillis low watermark of the batch
+ * @param linesBefore position of the line before the batch's first line
  * @param linesBeforeEpoch number of lines in earlier epochs, included in {@code linesBefore}
  * @param digestsLines whether the digest of a line covers the whole line
  * @param departing whether this is a final heartbeat, which states that the epoch is complete
@@ -46,8 +46,9 @@ public record CallBatch(
 
   /**
    * Returns a line's summand of {@code events_digest}: a hash by FNV-1a, followed by SplitMix's
-   * mixer. The hash covers the bytes of the line. In a batch of an older node it covers the UTF-16
-   * units of the id, the signed cost and, for a settlement, the complement of the actual cost.
+   * mixer. The hash covers the bytes of the line. In a batch of an older node, the hash covers the
+   * UTF-16 units of the id, the signed cost and, for a settlement, the complement of the actual
+   * cost.
    */
   public long digest(CallLine line, byte[] value, int start, int end) {
     long hash = FNV_OFFSET;

@@ -51,7 +51,7 @@ public final class CallLineReader {
   private final int[] knownNumbers = new int[MAX_RATES_KNOWN];
 
   /**
-   * Parses the rest of the last batch; null before the first line and after an unreadable one. One
+   * Parses the rest of the last batch; null before the first line and after an unreadable line. One
    * parser continues from line to line, because creating a parser costs about as much as reading a
    * line.
    */
@@ -63,7 +63,10 @@ public final class CallLineReader {
   /** Index at which the parser continues. */
   private int parserNext;
 
-  /** Creates a reader whose hashes and numbers of limits are not compared with others. */
+  /**
+   * Creates a reader. Its hashes and numbers of limits cannot be compared with those of another
+   * reader.
+   */
   public CallLineReader() {
     this(new Hash(0), new Rates());
   }
@@ -107,7 +110,8 @@ public final class CallLineReader {
   /**
    * Reads a line with the parser of the batch. The object must end in the line.
    *
-   * @return false if the line must be read alone, which shows whether and why it is unreadable
+   * @return false if {@link #readAlone} must read the line, to find out whether and why the line is
+   *     unreadable
    */
   private boolean readNext(byte[] batch, int start, int end) {
     if (isBlank(batch, start, end)) {
@@ -129,7 +133,7 @@ public final class CallLineReader {
         return true;
       }
     } catch (IOException | UnreadableException unreadable) {
-      // its position is unknown
+      // the parser's position is unknown
     }
     endParser();
     return false;

@@ -5,13 +5,15 @@ import java.math.BigInteger;
 
 /**
  * The numbers of one limit. A token is worth {@code unitsPerToken} units and a tick adds {@code
- * unitsPerTick} (decision 0002). The bucket's key has the end of a period, so it is not a member.
+ * unitsPerTick} (decision 0002). The end of a period is not a member, because the bucket's key
+ * contains this time.
  *
  * @param algorithm the wire name of the algorithm
  * @param capacityTokens maximum number of tokens of the bucket
- * @param refillTokens tokens gained each period; for a sliding window the number of sub-windows; 0
- *     for other buckets that do not refill
- * @param refillPeriodMicros length of that period; for a fixed window the length of the window
+ * @param refillTokens tokens gained each refill period; for a sliding window the number of
+ *     sub-windows; 0 for other buckets that do not refill
+ * @param refillPeriodMicros length of the refill period; for a fixed window the length of the
+ *     window
  * @param tickMicros length of a tick
  * @param unitsPerTick units that a tick adds; 0 for a bucket that does not refill
  * @param unitsPerToken units of a token
@@ -107,8 +109,8 @@ public record Rate(
   }
 
   /**
-   * Returns whether a bucket's content alone decides if it has enough tokens for a cost. In a
-   * sliding window earlier sub-windows also count.
+   * Returns whether one bucket alone decides a call. In a sliding window, the buckets of earlier
+   * sub-windows also count.
    */
   public boolean decidesAlone() {
     return !algorithm.equals(SLIDING_WINDOW);
@@ -122,7 +124,7 @@ public record Rate(
     return capacityTokens * unitsPerToken;
   }
 
-  /** Returns the units of tokens, at most 2^60, which is more than any bucket can lack. */
+  /** Returns the units of tokens, at most 2^60. No bucket can lack so many units. */
   public long units(long tokens) {
     return tokens > (1L << 60) / unitsPerToken ? 1L << 60 : tokens * unitsPerToken;
   }

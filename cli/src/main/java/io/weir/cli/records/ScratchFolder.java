@@ -8,7 +8,10 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.stream.Stream;
 
-/** The folder of the temporary files of one run. It is deleted at the end, also after a signal. */
+/**
+ * The folder of the temporary files of one run. The folder is deleted at the end of the run, even
+ * after a signal.
+ */
 public final class ScratchFolder implements AutoCloseable {
   private final Path folder;
   private final Thread removal;

@@ -29,8 +29,8 @@ public final class TopicReader implements AutoCloseable {
   private static final Duration CALL_TIMEOUT = Duration.ofSeconds(20);
 
   /**
-   * Maximum number of records in memory. They are uncompressed, and each may have 4 MiB, so Kafka's
-   * default of 500 would not fit into the heap.
+   * Maximum number of records in memory. Records in memory are uncompressed, and each can have 4
+   * MiB, so Kafka's default of 500 records would not fit into the heap.
    */
   private static final int MAX_POLL_RECORDS = 32;
 
@@ -72,7 +72,8 @@ public final class TopicReader implements AutoCloseable {
   /**
    * Creates a reader.
    *
-   * @param wanted returns the wanted partitions of a number of partitions
+   * @param wanted returns which partitions to read; its argument is the topic's number of
+   *     partitions
    */
   private TopicReader(IntFunction<IntPredicate> wanted, KafkaConnection kafka, Topic topic) {
     Map<String, Object> settings = new HashMap<>();
@@ -100,7 +101,7 @@ public final class TopicReader implements AutoCloseable {
   }
 
   /**
-   * Returns the exception for a missing topic, since a cluster without it is not one of Weir's
+   * Returns the exception for a missing topic. A cluster without this topic is not one of Weir's
    * clusters.
    */
   public static UnknownTopicOrPartitionException missing(Topic topic) {
@@ -132,7 +133,10 @@ public final class TopicReader implements AutoCloseable {
     return ends;
   }
 
-  /** Returns the number of offsets from the first ones to the given ends. */
+  /**
+   * Returns the number of offsets from the first offset to the given end, summed over the
+   * partitions.
+   */
   public long size(Map<Integer, Long> ends) {
     long size = 0;
     for (TopicPartition partition : partitions) {
@@ -149,7 +153,7 @@ public final class TopicReader implements AutoCloseable {
   /**
    * Visits all records that are committed now, each partition in order.
    *
-   * @param what the description of the progress, which is the number of offsets passed
+   * @param what the description of the progress; the progress is the number of offsets passed
    */
   public void read(String what, Visitor visitor, ReadProgress progress) {
     Map<Integer, Long> ends = ends();
@@ -158,7 +162,8 @@ public final class TopicReader implements AutoCloseable {
   }
 
   /**
-   * Visits all records before the ends that were not visited yet, each partition in order.
+   * Visits all records before the ends that this reader has not visited yet, each partition in
+   * order.
    *
    * @param progress receives the number of offsets passed
    */

@@ -55,7 +55,7 @@ public final class DemoCommand implements Callable<Integer> {
   private static final int LEDGER_ROWS_SHOWN = 6;
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** Delays the creation of the client, since every command line creates this command. */
+  /** Delays the creation of the client, because every command line creates this command. */
   private static final class Http {
     static final HttpClient CLIENT = HttpClient.newHttpClient();
   }

@@ -31,7 +31,8 @@ final class DemoLoad {
   private static final Duration GREED = Duration.ofMinutes(1);
 
   /**
-   * One kind of caller. Its pause determines whether it exceeds its limit.
+   * One kind of caller. The pause between two calls determines whether the caller exceeds its
+   * limit.
    *
    * @param greedy whether the caller sends calls without a pause until one has been denied
    */

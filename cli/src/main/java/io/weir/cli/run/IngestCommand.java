@@ -35,7 +35,10 @@ public final class IngestCommand implements Callable<Integer> {
     throw new CommandFailedException(stop.awaitFailure(() -> ""));
   }
 
-  /** Prints that the node is ready as soon as it is. A stop does not wait for this message. */
+  /**
+   * Waits until the node is ready, and then prints that it is ready. A stop does not wait for this
+   * message.
+   */
   private void announce(Ingest ingest) {
     try {
       ingest.awaitReady();

@@ -58,7 +58,10 @@ final class LocalWeir implements AutoCloseable {
    */
   private static final Duration READY_TIMEOUT = Duration.ofMinutes(5);
 
-  /** The started parts, the newest first. Other threads read it while it is being closed. */
+  /**
+   * The started parts, the newest first. Other threads read this list while {@link #close} empties
+   * it.
+   */
   private final Deque<Part> parts = new ConcurrentLinkedDeque<>();
 
   private final Consumer<String> stopping;
@@ -88,7 +91,7 @@ final class LocalWeir implements AutoCloseable {
   }
 
   /**
-   * Starts all parts. They serve calls and reports once {@link #awaitReady} returns.
+   * Starts all parts. When {@link #awaitReady} has returned, the parts serve calls and reports.
    *
    * @param environment the variables
    * @param step receives the name of each part before it is started
@@ -235,8 +238,8 @@ final class LocalWeir implements AutoCloseable {
   }
 
   /**
-   * Returns the variables of the parts before any server is started. For embedded servers they
-   * contain placeholder addresses.
+   * Returns the variables of the parts before any server is started. The addresses of embedded
+   * servers are placeholders.
    */
   private static Map<String, String> innerBeforeTheStart(Map<String, String> environment) {
     Settings settings = Settings.of(environment);
@@ -249,8 +252,8 @@ final class LocalWeir implements AutoCloseable {
   /**
    * Waits until the parts serve calls and reports.
    *
-   * @throws CommandFailedException if a part stops before that, or the aggregator takes longer than
-   *     {@link #READY_TIMEOUT}
+   * @throws CommandFailedException if a part stops during the wait, or the aggregator takes longer
+   *     than {@link #READY_TIMEOUT}
    */
   void awaitReady() throws InterruptedException {
     awaitParts.await();
@@ -262,7 +265,7 @@ final class LocalWeir implements AutoCloseable {
     Map<String, String> inner = new HashMap<>(environment);
     boolean isOurKafka = environment.getOrDefault(KafkaConnection.VARIABLE, "").isEmpty();
     if (isOurKafka && Files.exists(DEFAULT_POLICIES)) {
-      // the embedded Kafka has only the policies of this folder; a fleet's Kafka may have others
+      // the embedded Kafka has only the policies of this folder; other clusters may have other policies
       putIfUnset(inner, "WEIR_POLICIES", DEFAULT_POLICIES.toString());
     }
     putIfUnset(inner, SingleCopy.VARIABLE, "allow");
@@ -273,7 +276,7 @@ final class LocalWeir implements AutoCloseable {
     // no load balancer is in front of the node
     putIfUnset(inner, "WEIR_STOP_DELAY", "PT0S");
     putIfUnset(inner, "WEIR_REPORTS_HOST", "127.0.0.1");
-    // a fixed name, since the folder has one node and may be moved to another host
+    // a fixed name, because the folder has one node and may be moved to another host
     putIfUnset(inner, "WEIR_NODE", "local");
     putIfUnset(inner, "WEIR_INSTANCE", "local");
     return inner;

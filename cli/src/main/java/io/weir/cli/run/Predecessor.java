@@ -21,12 +21,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Cleans up after a killed aggregator that used the same data folder. Removes its membership in the
- * consumer group from the embedded broker, and aborts its open transactions, which block readers.
- * Otherwise both last until their sessions time out, about 10 to 30 s.
+ * Cleans up after a killed aggregator that used the same data folder. Removes the aggregator's
+ * membership in the consumer group from the embedded broker, and aborts the aggregator's open
+ * transactions, which block readers. Without this cleanup, membership and transactions last until
+ * they time out, about 10 to 30 s.
  *
- * <p>Use it only for a broker that starts together with its only aggregator in a locked folder.
- * There any member that the broker still lists is dead.
+ * <p>Use this class only for a broker that starts together with its only aggregator in a locked
+ * folder. Any member that such a broker still lists is dead.
  */
 final class Predecessor {
   private static final Logger LOG = LoggerFactory.getLogger(Predecessor.class);
@@ -37,8 +38,8 @@ final class Predecessor {
   private Predecessor() {}
 
   /**
-   * Removes the group members and aborts the transactions. If Kafka does not do so in time, logs a
-   * warning: both end when their sessions time out.
+   * Removes the group members and aborts the transactions. If Kafka does not respond in time, logs
+   * a warning. Members and transactions then end when they time out.
    */
   static void fence(KafkaConnection kafka, String applicationPrefix) throws InterruptedException {
     int timeoutMillis = Math.toIntExact(TIMEOUT.toMillis());

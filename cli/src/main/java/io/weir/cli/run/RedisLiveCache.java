@@ -24,7 +24,7 @@ final class RedisLiveCache implements LiveCache, AutoCloseable {
     this.cache = cache;
   }
 
-  /** Creates an instance. It connects to Redis now, or as soon as Redis is reachable. */
+  /** Creates an instance, which connects to Redis now, or as soon as Redis is reachable. */
   static RedisLiveCache start(RedisCacheConfig config) {
     return new RedisLiveCache(
         RedisCache.start(config.withDenyCacheAge(Duration.ZERO), new SimpleMeterRegistry()));

@@ -19,8 +19,8 @@ final class ServersPassword {
   private ServersPassword() {}
 
   /**
-   * Returns the password. Returns null if the ports require no tokens, since every user of this
-   * machine may then use all of Weir. The first call creates the password and writes it to the data
+   * Returns the password. Returns null if the ports require no tokens, because every user of this
+   * machine can then use all of Weir. The first call creates the password and writes it to the data
    * folder, which only this user may read.
    */
   static @Nullable String of(Settings settings, Path data) throws IOException {

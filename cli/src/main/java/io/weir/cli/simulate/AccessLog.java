@@ -57,7 +57,7 @@ final class AccessLog {
    *
    * @param calls the calls in order of time
    * @param unread number of lines that are not calls
-   * @param firstUnread number of the first such line, from 1; 0 if there is none
+   * @param firstUnread number of the first line that is not a call, from 1; 0 if there is none
    */
   public record Read(List<SimulatedCall> calls, long unread, long firstUnread) {}
 
@@ -112,7 +112,7 @@ final class AccessLog {
             addresses.computeIfAbsent(host, IpAddress::parse)));
   }
 
-  /** Returns a shared instance of a name, since a log repeats names. */
+  /** Returns a shared instance of a name, because a log repeats names. */
   private String name(String text) {
     return names.computeIfAbsent(text, it -> it);
   }

@@ -32,7 +32,7 @@ final class AlgorithmComparison {
    * Compares algorithms.
    *
    * @param calls at least one call, in order of time
-   * @param limit calls allowed in a window
+   * @param limit number of calls allowed in a window
    * @param window length of a window in whole seconds
    * @param traffic description of the traffic
    * @param decided called after each decision of each algorithm

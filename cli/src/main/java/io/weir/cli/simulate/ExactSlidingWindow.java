@@ -5,8 +5,8 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * The exact sliding window. It admits a call if fewer calls than the limit were admitted within the
- * previous window's length. It keeps the time of each admitted call.
+ * The exact sliding window. It admits a call if it has recorded fewer calls than the limit in the
+ * window that ends with the call. It keeps the time of each admitted call.
  */
 final class ExactSlidingWindow implements SimulatedLimiter {
   private final long limit;
@@ -26,7 +26,7 @@ final class ExactSlidingWindow implements SimulatedLimiter {
     return admitted.size();
   }
 
-  /** Records an admitted call, also of another algorithm. */
+  /** Records a call that this window or another algorithm has admitted. */
   void note(long atMicros) {
     admitted.addLast(atMicros);
   }

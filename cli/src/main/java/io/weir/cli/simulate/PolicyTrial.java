@@ -22,8 +22,8 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Applies policies to traffic: counts the calls of each client that they would have denied, and
- * prints the counts. Not thread-safe.
+ * Applies policies to traffic. Counts the calls of each client that the policies would have denied,
+ * and prints the counts. Not thread-safe.
  */
 final class PolicyTrial implements AutoCloseable {
   /** Maximum number of clients that are printed. */
@@ -75,7 +75,7 @@ final class PolicyTrial implements AutoCloseable {
       return Instant.ofEpochSecond(firstDeniedMicros / MICROS_PER_SECOND);
     }
 
-    /** Returns the policy that would have denied most calls. */
+    /** Returns the policy that would have denied the most calls. */
     String denyingPolicy() {
       return byPolicy.entrySet().stream()
           .max(Map.Entry.comparingByValue())
@@ -109,7 +109,10 @@ final class PolicyTrial implements AutoCloseable {
     }
   }
 
-  /** Takes the cost from all buckets. The traffic does not show how long calls would hold slots. */
+  /**
+   * Takes the cost from all buckets, and returns the policy that denies the call; null if no policy
+   * does. Slots are left out, because the traffic does not show how long calls would hold them.
+   */
   private @Nullable MatchedPolicy denying(MatchedPolicies matched, long cost) {
     List<MatchedPolicy> asked =
         matched.evaluated().stream().filter(match -> !match.bucket().hasSlots()).toList();

@@ -80,7 +80,7 @@ final class RecordedCalls {
     }
   }
 
-  /** Returns a shared instance of a name, since the topic repeats names. */
+  /** Returns a shared instance of a name, because the topic repeats names. */
   private String name(String text) {
     return names.computeIfAbsent(text, it -> it);
   }

@@ -25,10 +25,10 @@ import picocli.CommandLine.Option;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Compare algorithms with the exact sliding window, call by call, on the same traffic. For each "
-          + "algorithm, print the calls that it admits, admits above the limit, and denies below the limit. "
-          + "Also print its maximum number of admitted calls in a window, and the mean error of its count as "
-          + "a fraction of the limit.",
+      "Compare algorithms with the exact sliding window, call by call, on the same traffic. For "
+          + "each algorithm, print three numbers of calls: admitted, admitted above the limit, and "
+          + "denied below the limit. Also print the algorithm's maximum number of admitted calls in "
+          + "a window, and the mean error of its count as a fraction of the limit.",
       "With --policies: print which clients of recorded traffic the policies would have limited, and how often.",
       "The traffic is generated (--traffic), read from a web server's access log (--log), or recorded in "
           + "weir.calls.v1 (--from, --to; needs WEIR_KAFKA). The log has the common or combined format. The "
@@ -176,7 +176,8 @@ public final class SimulateCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns the calls in order of time; null if there are none, after an error message was printed.
+   * Returns the calls in order of time. If there are none, prints an error message and returns
+   * null.
    */
   private @Nullable List<SimulatedCall> calls() throws IOException {
     if (from != null && to != null) {

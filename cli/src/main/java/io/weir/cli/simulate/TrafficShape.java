@@ -80,7 +80,7 @@ enum TrafficShape {
   /**
    * Generates the calls of one client.
    *
-   * @param limit calls allowed in a window
+   * @param limit number of calls allowed in a window
    * @param windowMicros length of a window
    * @param windows length of the traffic
    * @param seed seed of the random generator; the same seed generates the same calls
