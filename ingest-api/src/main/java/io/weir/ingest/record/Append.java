@@ -54,7 +54,7 @@ final class Append {
   /** The result of appending the lines. */
   sealed interface Outcome {}
 
-  /** The lines are as durable as the deployment requires. */
+  /** The lines have the durability that the deployment requires. */
   record Kept() implements Outcome {
     static final Kept KEPT = new Kept();
   }

@@ -11,9 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Seals batches: cuts pending lines into batches, gives each batch a number and a low watermark,
- * and journals the manifest of each batch before the batch is sent. Confined to the recording
- * thread.
+ * Cuts pending lines into batches, and gives each batch a number and a low watermark. Journals the
+ * manifest of each batch before the batch is sent. Confined to the recording thread.
  *
  * <p>The sealer seals a partition's lines when they fill a batch. Fewer lines are sealed only after
  * the linger time, when Kafka has acknowledged all earlier batches of the partition. So at most one
@@ -163,8 +162,8 @@ final class BatchSealer {
     for (int i = 0; i < batches.size(); i++) {
       List<Chunk> chunks = batches.get(i);
       byte[] lines = Chunk.join(chunks);
-      // only the last batch may advance the watermark, and only up to the oldest pending line
-      // behind it
+      // only the last batch may advance the watermark, at most to the time of the oldest line that
+      // remains pending
       boolean last = i == batches.size() - 1;
       BatchManifest manifest =
           BatchManifest.of(

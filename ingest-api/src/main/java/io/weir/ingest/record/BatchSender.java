@@ -156,8 +156,8 @@ final class BatchSender {
     if (producer == null) {
       return;
     }
-    // start with another partition each time, so that no partition starves when only a few batches
-    // fit
+    // start with a different partition each time, so that no partition starves if only a few
+    // batches fit
     firstBuffer = (firstBuffer + 1) % buffers.size();
     boolean isAnySent = true;
     while (isAnySent) {
@@ -167,9 +167,8 @@ final class BatchSender {
           isAnySent = true;
           if (hasFailure()) {
             // The send failed immediately, for example because the topic is unknown. The next
-            // batch must not
+            // batch must not overtake the failed batch.
             return;
-            // overtake the failed one.
           }
         }
       }

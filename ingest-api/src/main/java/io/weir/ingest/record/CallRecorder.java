@@ -160,7 +160,7 @@ public final class CallRecorder {
   public Ticket begin() {
     long held = watermark.begin();
     // After a clock step the watermark may be ahead of the clock. The call still gets the clock's
-    // time. A call before the watermark is late, but a call dated in the future would never be
+    // time. A call before the watermark is late. A call with a time in the future would never be
     // counted.
     long begun = Math.min(held, decisionClock.nowEpochMillis());
     // Read {@code closing} after counting the call. Then either close() waits for the call, or
@@ -339,8 +339,8 @@ public final class CallRecorder {
   }
 
   private long pauseNanos(long nowNanos) {
-    // Set the flag before reading the buffers. Then either this method sees a line that is
-    // appended meanwhile, or the writer sees the flag and wakes the recording thread.
+    // Set the flag before reading the buffers. If the writer appends a line at the same time,
+    // either this method sees the line, or the writer sees the flag and wakes the recording thread.
     isIdle = true;
     if (isRegistered && connector.connect() && !sender.isHeartbeatInFlight() && isDrained()) {
       return Math.max(tickNanos, Math.min(nextHeartbeatNanos - nowNanos, nextTrimNanos - nowNanos));

@@ -85,7 +85,7 @@ public final class DecisionClock {
       if (isRecent == isAnyRecent) {
         slowest = slowest == NONE ? each.bestMillis() : Math.min(slowest, each.bestMillis());
       } else if (isRecent) {
-        // servers without recent observations are ignored if another server has one
+        // ignore servers without a recent observation if another server has a recent observation
         isAnyRecent = true;
         slowest = each.bestMillis();
       }

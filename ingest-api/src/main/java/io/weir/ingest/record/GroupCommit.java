@@ -152,7 +152,7 @@ final class GroupCommit {
       }
     } finally {
       writing.set(false);
-      // a caller that added lines meanwhile saw the flag and scheduled no task
+      // a caller that added lines before the flag was cleared has scheduled no task
       if (!queue.isEmpty()) {
         writeSoon();
       }

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A batch producer that uses one idempotent {@link KafkaProducer}. The Kafka client retries without
  * a time limit, and so keeps the order of a partition's batches. If Kafka refuses a batch
- * permanently, later batches may overtake it. The aggregator then ignores their low watermarks
- * until the missing lines have arrived.
+ * permanently, later batches may overtake it. The aggregator ignores the low watermarks of such
+ * batches until the missing lines have arrived.
  */
 final class KafkaBatchProducer implements BatchProducer {
   /**

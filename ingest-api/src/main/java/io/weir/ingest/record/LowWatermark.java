@@ -49,9 +49,9 @@ final class LowWatermark {
   /**
    * Counts a call as in progress.
    *
-   * @return the time under which the call is counted, to be passed to {@link #end}. It is the later
-   *     of the clock's time and the watermark. After the clock was set back, the result may be
-   *     later than the call's timestamp, because the watermark never decreases
+   * @return the time under which the call is counted, to be passed to {@link #end}. The result is
+   *     the later of the clock's time and the watermark. If the clock was set back, the result may
+   *     be later than the call's timestamp, because the watermark never decreases
    */
   long begin() {
     while (true) {
@@ -126,8 +126,8 @@ final class LowWatermark {
      * Creates a ticket.
      *
      * @param heldAtEpochMillis the result of {@link LowWatermark#begin}
-     * @param begunAtEpochMillis time at which the call began by the decision clock. It equals
-     *     {@code heldAtEpochMillis}, or is less if the clock was set back
+     * @param begunAtEpochMillis time at which the call began by the decision clock. This time
+     *     equals {@code heldAtEpochMillis}, or is less if the clock was set back
      * @param admitted false if the node is stopping; the ticket then does not hold the watermark
      *     back
      */

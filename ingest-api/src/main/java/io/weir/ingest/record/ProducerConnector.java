@@ -41,14 +41,17 @@ final class ProducerConnector {
   /** Number of producers replaced since Kafka last acknowledged all sent batches. */
   private int replacedInARow;
 
-  /** Whether the log contains a warning about a failure, and does not yet contain its end. */
+  /**
+   * Whether this object has logged a warning about a failure, and has not yet logged the recovery.
+   */
   private boolean isWarned;
 
   private volatile String detail = "connecting to Kafka";
   private volatile boolean refused;
 
   /**
-   * Creates a connector without a producer. {@link #producer} begins the first attempt to open one.
+   * Creates a connector without a producer. {@link #producer} begins the first attempt to open a
+   * producer.
    */
   ProducerConnector(BatchProducer.Factory factory, RecorderThreads threads, LocalClock clock) {
     this.factory = factory;

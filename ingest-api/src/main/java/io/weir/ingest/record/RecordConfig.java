@@ -33,7 +33,7 @@ import java.time.Duration;
  * @param finalHeartbeatTimeout maximum time that a stop waits for the final heartbeats; without
  *     them, windows close later
  * @param failureStands time for which the log is unhealthy after a failed write or an unexpected
- *     exception. Then the node gets calls again, and can prove its recovery
+ *     exception. After this time the node gets calls again, and can prove its recovery
  */
 public record RecordConfig(
     String node,
@@ -115,8 +115,8 @@ public record RecordConfig(
 
   /**
    * Returns a builder with the default values: durability journaled, a journal of 4 GiB, and
-   * rejection of calls when it is full. A batch is sealed after 20 ms, 1,000 lines or 512 KiB, and
-   * there is one heartbeat per second.
+   * rejection of calls when the journal is full. A batch is sealed after 20 ms, 1,000 lines or 512
+   * KiB, and there is one heartbeat per second.
    */
   public static Builder builder(String node, KafkaConnection kafka, Path journalFolder) {
     return new Builder(node, kafka, journalFolder);

@@ -10,8 +10,8 @@ import java.util.zip.CRC32C;
  * and the journaled lines, every send has the same bytes and the same batch number. So the journal
  * stores each line only once (docs/decisions/0003).
  *
- * <p>A manifest without lines is the final heartbeat of an epoch. It states that all lines of the
- * epoch are in batches with smaller numbers.
+ * <p>A manifest without lines is the final heartbeat of an epoch. This heartbeat states that all
+ * lines of the epoch are in batches with smaller numbers.
  *
  * @param partition partition of the calls topic
  * @param epoch epoch of the journal in which the lines were appended

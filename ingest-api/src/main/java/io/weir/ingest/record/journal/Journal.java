@@ -36,7 +36,7 @@ public interface Journal extends AutoCloseable {
    */
   JournalIdentity identity();
 
-  /** Returns whether the journal was created when it was opened. */
+  /** Returns whether the opening of the journal created a new journal. */
   boolean isNew();
 
   /**

@@ -4,9 +4,9 @@ package io.weir.ingest.record.journal;
 import io.weir.topics.model.BatchHeader;
 
 /**
- * The owner and the current epoch of a journal. Each opening of a journal begins a new epoch,
- * because the journal may have lost lines, for example in a power loss or with a restored disk. So
- * two lines never have the same position (docs/decisions/0008).
+ * The owner and the current epoch of a journal. The journal may have lost lines, for example in a
+ * power loss or with a restored disk. So each opening of a journal begins a new epoch, and two
+ * lines never have the same position (docs/decisions/0008).
  *
  * @param epoch time of the opening in milliseconds since the Unix epoch; greater than the epochs of
  *     all earlier openings
@@ -30,9 +30,9 @@ public record JournalIdentity(String node, long epoch, int partitions) {
   }
 
   /**
-   * Returns the identity of the next epoch. Normally the epoch is the current time. If the clock is
-   * not ahead of the current epoch, for example after a step back, the epoch increases by a random
-   * 1 ms to 1,000 s. So two copies of one journal get different epochs.
+   * Returns the identity of the next epoch. Normally the epoch is the current time. After a step
+   * back, the clock may not be ahead of the current epoch. Then the epoch increases by a random 1
+   * ms to 1,000 s. So two copies of one journal get different epochs.
    *
    * @param random a random number
    */

@@ -125,10 +125,9 @@ final class RocksJournal implements Journal {
         if (stored == null) {
           batch.put(JournalKeys.IDENTITY, JournalKeys.identity(identity));
         }
-        // If the tail may be missing and this start fails, the next opening must report it again.
-        // So keep
+        // If the tail may be missing and this start fails, the next opening must report this again.
+        // So keep the entries if the tail may be missing.
         if (!mayLackTail) {
-          // the entries.
           batch.put(JournalKeys.MACHINE, JournalKeys.machine(fsync, BOOT_ID));
           batch.delete(JournalKeys.CLOSED);
         }
