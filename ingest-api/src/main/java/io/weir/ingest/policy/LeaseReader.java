@@ -14,13 +14,13 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the field {@code lease} of a policy, which allows nodes to take tokens in advance. Collects
- * every problem.
+ * Reads the field {@code lease} of a policy. The field allows nodes to take tokens in advance.
+ * Collects every problem.
  */
 final class LeaseReader {
   /**
-   * Default duration of a lease. A lease lasts much longer than a request to the cache. For a
-   * caller that waits, it is still short.
+   * Default duration of a lease. A lease lasts much longer than a request to the cache, and is
+   * short for a caller that waits.
    */
   private static final Duration DEFAULT_LENGTH = Duration.ofMillis(200);
 

@@ -37,7 +37,7 @@ final class LimitReader {
           .collect(Collectors.joining(", "));
   private static final long MAX_TOKENS = Numbers.MAX;
 
-  /** Default time zone, used if neither the policy nor the client sets one. */
+  /** Default time zone, used if neither the policy nor the client sets a time zone. */
   private static final ZoneId UTC = ZoneId.of("UTC");
 
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -194,7 +194,9 @@ final class LimitReader {
             limit, lengthSeconds, alignment, zone == null ? UTC : zone, jitterSeconds);
   }
 
-  /** Returns the maximum random delay of the start of windows in seconds; 0 if it is not set. */
+  /**
+   * Returns the maximum random delay of the start of windows in seconds; 0 if the field is not set.
+   */
   private long resetJitterSeconds(JsonNode node, String path, long mostSeconds, String most) {
     if (!node.has(RESET_JITTER)) {
       return 0;

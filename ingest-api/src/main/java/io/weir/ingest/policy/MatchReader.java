@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Reads the fields {@code match}, {@code key} and {@code ip_prefix} of a policy: the calls that the
- * policy matches, and the calls that share a bucket.
+ * Reads the fields {@code match}, {@code key} and {@code ip_prefix} of a policy. They determine the
+ * calls that the policy matches, and the calls that share a bucket.
  */
 final class MatchReader {
   /** Maximum number of attributes in the match of a policy. */

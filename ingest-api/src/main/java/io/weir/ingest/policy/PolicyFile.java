@@ -31,7 +31,7 @@ public final class PolicyFile {
   /** Maximum number of plans. */
   public static final int MAX_PLANS = 1_000;
 
-  /** The field of a policy with the time from which it is in force. */
+  /** The field that sets the time from which a policy is in force. */
   public static final String EFFECTIVE_FROM = "effective_from";
 
   private static final String SCHEMA = "policies.schema.json";

@@ -81,8 +81,8 @@ final class PolicyReader {
   /**
    * Creates a reader.
    *
-   * @param isWhole whether the content is a complete file, so that references must be resolved
-   *     within it
+   * @param isWhole whether the content is a complete file; if true, references may refer only to
+   *     this content
    */
   PolicyReader(boolean isWhole) {
     this.isWhole = isWhole;
@@ -318,7 +318,7 @@ final class PolicyReader {
               .formatted(PolicyFile.MAX_CLIENTS, node.size()));
       return settings;
     }
-    // clients that share a node share its settings; these are read once
+    // clients with equal settings may share a node; read the settings of such a node once
     IdentityHashMap<JsonNode, ClientSettings> valid = new IdentityHashMap<>();
     for (Map.Entry<String, JsonNode> client : node.properties()) {
       ClientSettings known = valid.get(client.getValue());

@@ -7,8 +7,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Replaces equal small mappings of a file by one shared object. In a file with many clients, most
- * clients have equal settings, so sharing saves memory. Not thread-safe.
+ * Replaces equal small mappings of a file by one shared object. In a large file, many clients have
+ * equal settings, so sharing saves memory. Not thread-safe.
  */
 final class SharedMappings {
   /** Maximum number of values in a shared mapping. Larger mappings are rarely equal. */

@@ -132,10 +132,11 @@ public final class YamlTree {
       @Nullable String text, @Nullable JsonNode tree, Tag tag, Mark mark, long values, int depth) {}
 
   /**
-   * Parses a text. Equal small mappings are the same object. A JSON text is also valid YAML, and is
-   * parsed in a tenth of the time.
+   * Parses a text. The tree has one shared object for equal small mappings. A JSON text is also
+   * valid YAML, and is parsed in a tenth of the time.
    *
-   * @throws NotYamlException if it is not valid YAML; the message names the line and the column
+   * @throws NotYamlException if the text is not valid YAML; the message names the line and the
+   *     column
    */
   public static JsonNode of(String yaml) throws NotYamlException {
     JsonNode json = JsonTree.ifJson(yaml);
@@ -146,7 +147,7 @@ public final class YamlTree {
    * Parses a text, and reads every scalar except {@code null} as a string, exactly as written. For
    * example, {@code True} and {@code +49} are strings.
    *
-   * @throws NotYamlException if it is not valid YAML; the message names the line and the column
+   * @throws NotYamlException if the text is not valid YAML; the message names line and column
    */
   public static JsonNode ofTexts(String yaml) throws NotYamlException {
     return of(yaml, false);

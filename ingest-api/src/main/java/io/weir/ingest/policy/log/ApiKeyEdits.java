@@ -15,9 +15,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Creates policy changes that add an API key to a client or remove one. Stateless and thread-safe.
- */
+/** Creates policy changes that add or remove an API key of a client. Stateless and thread-safe. */
 public final class ApiKeyEdits {
   private static final String KEYS = "api_keys";
   private static final String SHA256 = "sha256";
@@ -114,7 +112,10 @@ public final class ApiKeyEdits {
     return revoked;
   }
 
-  /** Refuses a file without some of the published keys, because Weir could not restore them. */
+  /**
+   * Refuses a file without some of the published keys, because Weir could not restore the missing
+   * keys.
+   */
   static void requireNoneRevoked(PolicyLogState state, List<Draft> drafts) throws RefusedException {
     List<String> revoked = revoked(state, drafts);
     if (!revoked.isEmpty()) {

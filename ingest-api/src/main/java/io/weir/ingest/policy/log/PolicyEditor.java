@@ -73,8 +73,8 @@ public final class PolicyEditor {
    *
    * @param content the new content; null to delete the key
    * @param order the order of a policy; 0 for other kinds
-   * @param before for content that takes effect later: the policy in force until then, if the log
-   *     does not contain it; otherwise null
+   * @param before the policy in force until the new content takes effect; null if the log contains
+   *     this policy, or if the content takes effect now
    */
   public record Draft(
       PolicyKey key, @Nullable JsonNode content, long order, @Nullable JsonNode before) {
@@ -90,7 +90,8 @@ public final class PolicyEditor {
   }
 
   /**
-   * A change of the policies. The editor may apply it several times, each time to a newer state.
+   * A change of the policies. The editor may apply a change several times, each time to a newer
+   * state.
    */
   public interface Change {
     /**
@@ -255,8 +256,8 @@ public final class PolicyEditor {
   }
 
   /**
-   * The attempts to apply one change, until it is made or refused, or the timeout passes. Not
-   * thread-safe.
+   * The attempts to apply one change, until the change is made or refused, or the timeout passes.
+   * Not thread-safe.
    */
   private final class Attempt {
     private final String changedBy;

@@ -145,8 +145,7 @@ public final class PolicyEntry {
   }
 
   /**
-   * Returns whether the content is equal to that of a JSON text; the order of members does not
-   * matter.
+   * Returns whether the content equals the given JSON text; the order of members does not matter.
    */
   boolean hasContent(byte[] text) {
     // texts of equal contents have the same length, even if the order of members differs

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * policy also has the member {@code order}. The content is in a member named after the kind of the
  * key; a deletion has {@code deleted: true} instead. If a policy takes effect later, the member
  * {@code until_then} contains the earlier policy. The encoder also writes {@code part}, because
- * nodes of earlier releases require it. The decoder ignores unknown members. Stateless and
+ * nodes of earlier releases require this member. The decoder ignores unknown members. Stateless and
  * thread-safe.
  */
 final class PolicyEntryCodec {

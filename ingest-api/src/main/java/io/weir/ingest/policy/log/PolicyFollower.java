@@ -159,7 +159,7 @@ public final class PolicyFollower implements AutoCloseable {
     boolean hasOther = file != null || follower.snapshot.exists();
     boolean isRead = follower.awaitFirst(hasOther ? START_TIMEOUT : LONG_START_TIMEOUT, hasOther);
     if (!isRead && hasOther && file == null && follower.snapshot.state() == null) {
-      // a damaged snapshot is none
+      // treat a damaged snapshot like a missing snapshot
       isRead = follower.awaitFirst(LONG_START_TIMEOUT, false);
     }
     if (!isRead) {
@@ -251,7 +251,7 @@ public final class PolicyFollower implements AutoCloseable {
     }
   }
 
-  /** Puts the snapshot or the file into force, unless the log was read meanwhile. */
+  /** Puts the snapshot or the file into force if the node has not read the log yet. */
   private void useStopgap() {
     PolicyLogState stored = snapshot.state();
     InForce stopgap =

@@ -34,7 +34,7 @@ public record PolicyKey(Kind kind, String name) implements Comparable<PolicyKey>
     SWITCH("switch"),
     /** A note that a policy file was applied, identified by the file's digest. */
     FILE("file"),
-    /** An object of a newer release of Weir. Its name is the record key. */
+    /** An object of a newer release of Weir. The name of such an object is the record key. */
     UNKNOWN("unknown");
 
     private final String word;

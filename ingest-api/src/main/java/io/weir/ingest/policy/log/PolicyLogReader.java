@@ -128,7 +128,7 @@ public final class PolicyLogReader implements AutoCloseable {
 
   /**
    * Returns the reason why newer versions than {@link #state} are not in force; null if there are
-   * none. A newer release of Weir or another program may have written them.
+   * none. A newer release of Weir or another program may have written these versions.
    */
   public @Nullable String refusal() {
     return received.refusal();

@@ -61,7 +61,7 @@ public final class PolicyLogState {
    *
    * @param policy the policy in force from {@code fromMillis} on
    * @param fromMillis time from which {@code policy} is in force, in milliseconds since the epoch;
-   *     0 if it has no start
+   *     0 if the policy has no start time
    * @param before the policy in force before {@code fromMillis}; null for none
    */
   record Timed(Policy policy, long fromMillis, @Nullable Policy before) {
@@ -81,7 +81,7 @@ public final class PolicyLogState {
       this.problems = List.copyOf(problems);
     }
 
-    /** Returns the problems, one sentence each; at least one. */
+    /** Returns at least one problem; each problem is one sentence. */
     public List<String> problems() {
       return problems;
     }
@@ -113,7 +113,7 @@ public final class PolicyLogState {
     if (enforcement == PolicyMode.ENFORCE) {
       return new PolicySet(version, inForce, clients, unmatchedCalls);
     }
-    // with the switch, unknown clients and unmatched calls also pass
+    // if the switch weakens the mode, unknown clients and unmatched calls also pass
     return new PolicySet(version, inForce, clients.allowingUnknown());
   }
 
@@ -208,8 +208,8 @@ public final class PolicyLogState {
   }
 
   /**
-   * Returns the state that consists only of a file. The state has version 0. A node uses it until
-   * it has read the log.
+   * Returns the state that consists only of a file. The state has version 0. A node uses this state
+   * until the node has read the log.
    *
    * @throws InvalidPoliciesException if the file is not valid
    */

@@ -50,7 +50,7 @@ final class PolicyRecords {
     PolicyEntry entry = PolicyEntryCodec.decode(key, value);
     entry = entry.ofChange(begin(entry.change()));
     byte[] content = entry.contentText();
-    // a record that this class would write differently is not a pattern for later ones
+    // compare later records only with records that this class would write with the same bytes
     if (content != null
         && content.length <= MAX_CONTENT_BYTES
         && contents.size() < MAX_CONTENTS

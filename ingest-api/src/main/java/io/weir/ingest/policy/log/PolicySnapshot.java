@@ -31,16 +31,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A copy on the node's disk of the last policy version that the node has read. The file is replaced
- * atomically, so that a crash leaves the previous copy. Thread-safe.
+ * A file on the node's disk with the last policy version that the node has read. The node replaces
+ * the file atomically, so that a crash leaves the previous version. Thread-safe.
  */
 final class PolicySnapshot {
   static final String FILE = "policies.json";
   private static final int BUFFER_BYTES = 64 << 10;
 
   /**
-   * The name of the last member of the file. Its value is the CRC-32C of all bytes before the comma
-   * that precedes the member.
+   * The name of the last member of the file. The member's value is the CRC-32C of all bytes before
+   * the comma that precedes the member.
    */
   private static final String CHECKSUM = "crc32c";
 
@@ -191,7 +191,7 @@ final class PolicySnapshot {
 
   /**
    * Returns file permissions that allow only the process's user to read the hashes of API keys.
-   * Returns none if the file system does not support them.
+   * Returns no permissions if the file system does not support permissions.
    */
   private FileAttribute<?>[] ownerOnly() throws IOException {
     return Files.getFileStore(folder).supportsFileAttributeView(PosixFileAttributeView.class)

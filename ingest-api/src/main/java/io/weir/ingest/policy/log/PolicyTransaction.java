@@ -47,7 +47,8 @@ final class PolicyTransaction implements AutoCloseable {
   }
 
   /**
-   * Fences off all other editors. Blocks until Kafka has fenced them off.
+   * Begins a transaction, which fences off all other editors. Blocks until Kafka has confirmed
+   * this.
    *
    * @param timeout maximum time until the end of the transaction. If the editor has died, the
    *     broker ends the transaction after this time, or when another editor begins a transaction
