@@ -61,7 +61,9 @@ final class Applier {
     this.notBeforeNanos = clock.nowNanos();
   }
 
-  /** Returns how long to wait before the next step, in nanoseconds; 0 or less if it is due. */
+  /**
+   * Returns how long to wait before the next step, in nanoseconds; 0 or less if the step is due.
+   */
   long waitNanos() {
     long nowNanos = clock.nowNanos();
     return Math.max(notBeforeNanos - nowNanos, pace.waitNanos(nowNanos));

@@ -70,8 +70,8 @@ final class CorrectionBacklog {
       return false;
     }
     boolean newer = isNewer(added.bounded().correction(), waiting.bounded().correction());
-    // All corrections of a bucket are in one partition. If they were in two, the older record
-    // would only be read again.
+    // All corrections of a bucket are in one partition. If the corrections were in two partitions,
+    // the only effect would be a second reading of the older record.
     if (newer) {
       items.put(key, new WaitingCorrection(waiting.partition(), waiting.offset(), added.bounded()));
     }

@@ -77,8 +77,8 @@ final class CorrectionConsumer {
   /**
    * Closes a consumer.
    *
-   * @param forGood whether this node leaves the group, so that other members take over its
-   *     partitions immediately; if false, other members take over only after the session timeout
+   * @param forGood whether this node leaves the group. If true, other members take over its
+   *     partitions immediately; if false, they do so after the session timeout
    */
   static void close(KafkaConsumer<byte[], byte[]> consumer, boolean forGood) {
     consumer.close(

@@ -38,7 +38,9 @@ final class CorrectionPace {
     return Math.max(1, Math.min(BucketCorrector.MAX_BATCH, perSecond / BATCHES_PER_SECOND));
   }
 
-  /** Returns how long to wait before the next batch, in nanoseconds; 0 or less if it is due. */
+  /**
+   * Returns how long to wait before the next batch, in nanoseconds; 0 or less if the batch is due.
+   */
   long waitNanos(long nowNanos) {
     return nextNanos - nowNanos;
   }

@@ -7,11 +7,11 @@ import io.weir.topics.model.BatchHeader;
 /**
  * The settings for applying corrections to the cache.
  *
- * @param node name of this ingest node, unique among nodes and unchanged by a restart; it
+ * @param node name of this ingest node, unique among nodes and unchanged by a restart; the name
  *     identifies the node in the consumer group
  * @param kafka the connection to Kafka
  * @param maxPerSecond maximum number of corrections per second that this node applies to the cache,
- *     1 to {@value #MAX_RATE}; the limit keeps a burst of corrections from delaying decisions
+ *     1 to {@value #MAX_RATE}. The limit keeps a burst of corrections from delaying decisions
  */
 public record CorrectionSettings(String node, KafkaConnection kafka, int maxPerSecond) {
   /** Upper bound of {@code maxPerSecond}, far above the capacity of a Redis server. */

@@ -43,7 +43,7 @@ public final class CorrectionStatistics {
 
   /**
    * Records dropped before the cache replied, because their partition moved to another node. The
-   * partition's next owner reads them again.
+   * partition's next owner reads these records again.
    */
   final Counter handedBack;
 
@@ -62,7 +62,7 @@ public final class CorrectionStatistics {
   /** Restorations that this node abandoned because it could not publish the loss. */
   final Counter restorationsAbandoned;
 
-  /** Restorations that this node began, and after which it has found the cache restored. */
+  /** Restorations that this node began and later found complete. */
   final Counter restorationsCompleted;
 
   /**

@@ -45,7 +45,7 @@ final class LimitsInForce {
   }
 
   /**
-   * Returns the correction in the form in which it must be applied.
+   * Returns the correction, adapted to the policies in force, with the bound of its debit.
    *
    * @param nowEpochMillis approximate current time
    * @throws IllegalArgumentException if the bucket's key is not a key of Weir
@@ -60,7 +60,7 @@ final class LimitsInForce {
       known = current;
     }
     if (!correction.limit().refills()) {
-      // all usage of the period counts, even if the limit was raised meanwhile
+      // all usage of the period counts, even if the limit was raised during the period
       return new BoundedCorrection(correction, NO_CAP);
     }
     Policy policy = ofClient(byPart.get(key.policy()), key.client());

@@ -29,8 +29,8 @@ public interface CallFinder extends AutoCloseable {
   record Found(CallEvent call, UsagePosition position) implements Finding {}
 
   /**
-   * The search found no call with the id in the part of the topic that it read. Times are those of
-   * the broker's clock.
+   * The search read a part of the topic, and found no call with the id. Times are those of the
+   * broker's clock.
    *
    * @param fromEpochMillis start of the period that was read completely
    * @param toEpochMillis end of that period: the time at which the search began
@@ -38,8 +38,8 @@ public interface CallFinder extends AutoCloseable {
   record NotFound(long fromEpochMillis, long toEpochMillis) implements Finding {}
 
   /**
-   * In the part of the topic that it read, the search found only denied attempts with the id. The
-   * rest of the topic may contain an allowed attempt. Times are those of the broker's clock.
+   * The search read a part of the topic, and found only denied attempts with the id. The rest of
+   * the topic may contain an allowed attempt. Times are those of the broker's clock.
    *
    * @param fromEpochMillis start of the period that was read completely
    * @param toEpochMillis end of that period: the time at which the search began

@@ -7,8 +7,8 @@ import io.weir.topics.log.CallsRecord;
 
 /**
  * A search for a call by its id alone. The search first reads the partition around the time in the
- * id. Then it reads backwards from the end, in parts of growing size. Once, it waits at the end of
- * the partition for a call that is in flight. Not thread-safe.
+ * id. Then it reads backwards from the end, in parts of growing size. The search also waits once,
+ * at the end of the partition, for a call that is in flight. Not thread-safe.
  */
 final class IdSearch {
   /**
@@ -74,7 +74,7 @@ final class IdSearch {
 
   /**
    * Returns whether the search has read every record that may contain an allowed call with the id.
-   * To be sure, it must read the partition completely from the time in the id, or from the
+   * The search must have read the partition completely from the time in the id, or from the
    * partition's beginning.
    */
   boolean hasReadAll() {

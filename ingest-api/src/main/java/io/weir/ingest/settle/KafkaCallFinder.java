@@ -18,10 +18,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Finds calls in the client's partition of the calls topic. If the query has a position, the finder
- * first searches at the position. If it finds no call there, it searches for the id. All searches
- * share a few consumers, which serve the clients in rotation. Each search and each client may read
- * only a bounded number of bytes. So requests with unknown ids slow down only the searches of the
- * same client.
+ * first searches at the position. If the finder finds no call there, it searches for the id. All
+ * searches share a few consumers, which serve the clients in rotation. Each search and each client
+ * may read only a bounded number of bytes. So requests with unknown ids slow down only the searches
+ * of the same client.
  */
 public final class KafkaCallFinder implements CallFinder {
   /** Maximum number of bytes that one search may read. */

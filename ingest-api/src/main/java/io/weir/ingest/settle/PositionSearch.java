@@ -60,10 +60,13 @@ final class PositionSearch {
     BEFORE,
     HERE,
     BEHIND,
-    /** The record follows the line, unless lines of older epochs follow the record. */
+    /** The record follows the line if no lines of older epochs follow the record. */
     PERHAPS_BEHIND,
     UNKNOWN,
-    /** The line would be between two adjacent batches of its journal, so the topic lacks it. */
+    /**
+     * Of two adjacent batches of the journal, one precedes the line and one follows it. So the
+     * topic does not contain the line.
+     */
     BETWEEN
   }
 
@@ -114,7 +117,7 @@ final class PositionSearch {
   }
 
   /**
-   * Reads records until one of them shows on which side the line is.
+   * Reads records until one record shows the location of the line.
    *
    * @param skipBytes maximum number of bytes to read while the records precede the line
    */

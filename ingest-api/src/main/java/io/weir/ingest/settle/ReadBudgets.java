@@ -70,8 +70,8 @@ final class ReadBudgets {
   }
 
   /**
-   * Returns the seconds until the budget has the given number of bytes, rounded up; 0 if it has
-   * them now.
+   * Returns the seconds until the budget has the given number of bytes, rounded up; 0 if the budget
+   * has this number now.
    *
    * @param bytes at most {@link #CAPACITY_BYTES}
    */

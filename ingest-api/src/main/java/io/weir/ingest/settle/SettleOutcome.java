@@ -42,7 +42,7 @@ public sealed interface SettleOutcome {
       implements SettleOutcome {}
 
   /**
-   * The search did not find the call in the part of the calls topic that it read.
+   * The search read a part of the calls topic, and did not find the call.
    *
    * @param fromEpochMillis start of the period that was read completely
    * @param toEpochMillis end of that period: the time at which the search began
@@ -50,8 +50,8 @@ public sealed interface SettleOutcome {
   record NotFound(long fromEpochMillis, long toEpochMillis) implements SettleOutcome {}
 
   /**
-   * In the part of the calls topic that it read, the search found only denied attempts of the call.
-   * It is unknown whether another attempt was allowed.
+   * The search read a part of the calls topic, and found only denied attempts of the call. It is
+   * unknown whether another attempt was allowed.
    *
    * @param fromEpochMillis start of the period that was read completely
    * @param toEpochMillis end of that period: the time at which the search began

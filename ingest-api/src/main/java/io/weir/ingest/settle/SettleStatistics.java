@@ -32,8 +32,8 @@ final class SettleStatistics {
     /** The call was already billed at this cost. */
     UNCHANGED,
     /**
-     * The search did not find the call in the part of the calls topic that it read, or found only
-     * denied attempts.
+     * The search read a part of the calls topic, and found no attempt of the call, or only denied
+     * attempts.
      */
     NOT_FOUND,
     /** The call was denied, was not billed, or is already settled at another cost. */
