@@ -12,8 +12,8 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * The components of an ingest node that keep its decision cache correct. They are the cache watch,
- * the applier of corrections, and their connections to Redis. Thread-safe.
+ * The components of an ingest node that keep the decision cache correct: the cache watch, the
+ * applier of corrections, and the connections to Redis. Thread-safe.
  */
 final class CacheHealing implements AutoCloseable {
   private final BucketCorrector corrector;

@@ -15,8 +15,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Checks at the start of a node that the calls topic has enough replicas to survive the loss of a
- * broker. The check runs while the node opens the call log, and has the same timeout for Kafka. So
- * the check does not delay a start without Kafka.
+ * broker. The check and the opening of the call log run concurrently, with the same timeout for
+ * Kafka. So the check does not delay a start without Kafka.
  */
 final class CopyCheck {
   private static final Logger LOG = LoggerFactory.getLogger(CopyCheck.class);

@@ -39,7 +39,7 @@ import org.slf4j.LoggerFactory;
  * One ingest node. The node consists of the check API, the client of the decision cache, the
  * components that keep the cache correct, and the call log. This class starts and stops these parts
  * in order. A node also starts without Redis; until Redis is available, each policy's failure mode
- * decides its calls. A node that has a journal also starts without Kafka.
+ * decides the policy's calls. A node that has a journal also starts without Kafka.
  */
 public final class Ingest implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Ingest.class);
@@ -103,7 +103,7 @@ public final class Ingest implements AutoCloseable {
     ConfiguredFiles files = ConfiguredFiles.read(config);
     ResourceStack resources = new ResourceStack();
     IngestMetrics metrics = resources.push(new IngestMetrics());
-    // closed after the call log, because the last acknowledgements end spans
+    // close the traces after the call log, because the log's last acknowledgements end spans
     Traces traces =
         resources.push(Traces.create(config.traces(), config.node(), metrics.registry()));
     RedisCache cache = resources.push(RedisCache.start(config.redis(), metrics.registry()));
@@ -111,7 +111,7 @@ public final class Ingest implements AutoCloseable {
       return start(config, files, copyTimeout, metrics, traces, cache, resources);
     } catch (RuntimeException failed) {
       resources.closeAll(failed::addSuppressed);
-      // If Weir must not use this Redis server, report that before any other failure.
+      // If Weir must not use this Redis server, report this reason before any other failure.
       refuseServer(cache);
       throw failed instanceof PolicyFollower.NoPoliciesException none
           ? new IngestStartException(String.valueOf(none.getMessage()), none)
@@ -298,8 +298,8 @@ public final class Ingest implements AutoCloseable {
 
   /**
    * Returns the maximum number of concurrent settlements. The number is a quarter of the maximum
-   * number of concurrent calls, because each settlement occupies a thread while it searches for its
-   * call and waits.
+   * number of concurrent calls. Settlements get fewer threads, because each settlement occupies a
+   * thread while it searches and waits.
    */
   private static int settlements(IngestConfig config) {
     int calls =
@@ -387,8 +387,8 @@ public final class Ingest implements AutoCloseable {
    *       in flight when the node closes the remaining connections.
    *   <li>The node answers the calls in progress, drains the journal to Kafka, and sends its final
    *       heartbeat. After that heartbeat no window waits for the node. The node applies
-   *       corrections until the journal is closed. Then it sends the pending spans for at most a
-   *       few seconds.
+   *       corrections until the journal is closed. Then the node sends the pending spans for at
+   *       most a few seconds.
    * </ol>
    *
    * <p>An interrupt ends the waits, but the node still performs every step.
@@ -410,8 +410,8 @@ public final class Ingest implements AutoCloseable {
     if (grpc != null) {
       grpc.refuseNewCalls();
     }
-    // If a connection closes while a call is in flight, the caller cannot know the result. A
-    // caller that received Connection: close sends no further call on it.
+    // If a connection closes while a call is in flight, the caller cannot know the result. A caller
+    // that received Connection: close sends no further call on the connection.
     waited &= pause(notice);
     try {
       resources.close();

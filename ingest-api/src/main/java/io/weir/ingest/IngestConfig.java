@@ -60,8 +60,8 @@ import org.jspecify.annotations.Nullable;
  * @param events the file of rules that convert usage events; null for none
  * @param eventsMaxAge maximum age of a usage event
  * @param adminAccess the origins from which policies may be read and changed over HTTP
- * @param adminHosts host names, in lower case, of web pages that may also read and change policies;
- *     used only if {@code adminAccess} permits access from everywhere
+ * @param adminHosts host names, in lower case, of web pages that may read and change policies if
+ *     {@code adminAccess} permits access from everywhere
  * @param durability how durable a call's record must be before the node answers the call
  * @param whenFull the treatment of calls when the journal is full
  * @param maxJournalBytes maximum number of bytes of calls that are not yet in Kafka

@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param identity how Weir identifies clients; null if forward authorization is off
  * @param idHeader name of the header field with the call's id; null if Weir creates the ids
- * @param trustedHops number of proxies in front of the node that add an entry to
- *     {@code X-Forwarded-For}, 0 to {@value ForwardedFor#MAX_HOPS}; if 0, Weir does not read the
- *     caller's address
+ * @param trustedHops number of trusted proxies in front of the node, 0 to
+ *     {@value ForwardedFor#MAX_HOPS}. Each proxy adds an entry to {@code X-Forwarded-For}. If the
+ *     number is 0, Weir does not read the caller's address
  * @param routes the route templates that name endpoints
  */
 public record AuthzSettings(
@@ -58,7 +58,7 @@ public record AuthzSettings(
   private enum MissingToken {
     /** Weir refuses calls without a token. */
     REFUSE,
-    /** The other configured header field identifies the client. */
+    /** If a call has no token, the other configured header field identifies the client. */
     NEXT
   }
 

@@ -51,7 +51,7 @@ public final class EventRules {
     /**
      * Returns the data.
      *
-     * @return the data; null if the event has none, or if it is not JSON
+     * @return the data; null if the event has no data, or if its data is not JSON
      */
     @Nullable JsonNode json();
   }

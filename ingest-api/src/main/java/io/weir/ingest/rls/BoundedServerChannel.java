@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A listening socket with a maximum number of open connections. At the maximum, a new connection
  * replaces the connection that has sent nothing for the longest time, if this time exceeds a
- * minimum. Otherwise the socket closes the new connection without reading from it. Only the event
- * loop calls this object, but any thread may read and close connections.
+ * minimum. If the time is too short, the socket closes the new connection without reading from it.
+ * Only the event loop calls this object, but any thread may read and close connections.
  */
 final class BoundedServerChannel extends NioServerSocketChannel {
   private final int maxConnections;

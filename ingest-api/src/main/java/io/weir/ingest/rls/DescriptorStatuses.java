@@ -11,7 +11,7 @@ import io.weir.ingest.gate.LimitStatus;
 /**
  * Converts the outcome of a call to the status of a descriptor. If several policies apply, the
  * status reports the policy in the call's record. For a denied call, the record names the denying
- * policy with the longest wait. For an allowed call, it names the policy with the smallest
+ * policy with the longest wait. For an allowed call, the record names the policy with the smallest
  * remaining fraction of its limit. Numbers above 2^32 − 1 are reported as 2^32 − 1. Stateless and
  * thread-safe.
  */

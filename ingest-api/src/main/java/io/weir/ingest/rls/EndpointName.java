@@ -14,8 +14,8 @@ import java.util.Locale;
  * Builds the endpoint of a call from a descriptor. The endpoint consists of the domain and the
  * entries in order, separated by semicolons, as in {@code shop;generic_key=slow;path=/v1/items}.
  * Separators and pattern characters are percent-encoded, so that two different descriptors never
- * have the same endpoint. An endpoint that is too long for a name is replaced by {@code h:} and 192
- * bits of its SHA-256 hash. Not thread-safe.
+ * have the same endpoint. If an endpoint is too long for a name, {@code h:} and 192 bits of the
+ * endpoint's SHA-256 hash replace it. Not thread-safe.
  */
 public final class EndpointName {
   /**

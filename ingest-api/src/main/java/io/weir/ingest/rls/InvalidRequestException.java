@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.rls;
 
-/** Thrown when a request is invalid. Weir cannot decide it, whatever the policies are. */
+/** Thrown when a request is invalid. Weir cannot decide such a request under any policies. */
 public final class InvalidRequestException extends Exception {
   private static final long serialVersionUID = 1L;
 

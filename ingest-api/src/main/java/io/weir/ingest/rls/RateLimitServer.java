@@ -53,7 +53,10 @@ public final class RateLimitServer implements AutoCloseable {
   /** Maximum number of received bytes of a connection that are not yet processed. */
   private static final int UNREAD_BYTES_PER_CONNECTION = 128 * 1024;
 
-  /** Time within which a request must arrive completely. The body of a check has the same time. */
+  /**
+   * Time within which a request must arrive completely. The same limit applies to the body of a
+   * check.
+   */
   private static final Duration WHOLE_LIMIT = Duration.ofSeconds(10);
 
   /**

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 record ReceivedRequest(@Nullable RateLimitRequest request) {
   /**
    * The marshaller of requests. The marshaller never throws an exception, because the gRPC library
-   * would log it.
+   * would log the exception.
    */
   static final MethodDescriptor.Marshaller<ReceivedRequest> MARSHALLER =
       new MethodDescriptor.Marshaller<>() {

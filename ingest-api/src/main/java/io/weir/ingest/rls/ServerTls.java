@@ -16,8 +16,8 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLSessionContext;
 
 /**
- * The TLS context of the gRPC port. It adds HTTP/2 to the TLS settings of the other ports. A new
- * connection uses the current content of the certificate files. Thread-safe.
+ * The TLS context of the gRPC port. This class adds HTTP/2 to the TLS settings of the other ports.
+ * A new connection uses the current content of the certificate files. Thread-safe.
  */
 final class ServerTls extends SslContext {
   private static final ApplicationProtocolConfig HTTP_2 =

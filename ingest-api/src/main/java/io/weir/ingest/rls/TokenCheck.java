@@ -85,7 +85,7 @@ final class TokenCheck implements ServerInterceptor, ServerCallExecutorSupplier 
     if (values != null) {
       values.forEach(given::add);
     }
-    // if there are two tokens, it is unknown which of them other components have checked
+    // if there are two tokens, it is unknown which token other components have checked
     return given.size() == 1 ? given.get(0) : null;
   }
 

@@ -21,10 +21,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Bounds the memory of the incomplete requests of all connections. This class cancels a request
- * that does not arrive in time. While the total size of incomplete requests exceeds the maximum, it
- * also cancels the oldest of them. A request is complete when the caller has sent the whole request
- * and a thread has begun to process it. In a stream of requests each message counts separately.
- * Thread-safe.
+ * that does not arrive in time. While the total size of incomplete requests exceeds the maximum,
+ * this class cancels the oldest of these requests. A request is complete when the caller has sent
+ * the whole request and a thread has begun to process it. In a stream of requests each message
+ * counts separately. Thread-safe.
  */
 final class UnfinishedRequests extends ServerStreamTracer.Factory
     implements ServerInterceptor, AutoCloseable {

@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A span processor that bounds the number of spans in memory. The processor forwards an ended span
- * if fewer spans than the maximum are in memory. Otherwise it drops and counts the span. A span
- * stays in memory until the collector has accepted or refused it. Thread-safe; never blocks.
+ * if fewer spans than the maximum are in memory. Otherwise the processor drops and counts the span.
+ * A span stays in memory until the collector has accepted or refused it. Thread-safe; never blocks.
  */
 final class BoundedSpans implements SpanProcessor {
   private final SpanProcessor next;

@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The spans for the steps of one call, or for the steps of a whole batch of calls. These spans are
- * children of the request's span. The object passes with the call from thread to thread. It ignores
- * events that arrive out of order.
+ * children of the request's span. The object passes with the call from thread to thread. The object
+ * ignores events that arrive out of order.
  */
 final class CallSpans implements CallTrace {
   /**

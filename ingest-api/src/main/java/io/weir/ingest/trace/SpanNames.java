@@ -15,7 +15,7 @@ final class SpanNames {
   /** The step in which the node matches policies and the cache decides. */
   static final String DECIDE = "decide";
 
-  /** The step in which calls become as durable as {@code WEIR_DURABILITY} requires. */
+  /** The step in which calls reach the durability that {@code WEIR_DURABILITY} requires. */
   static final String RECORD = "record";
 
   /** The time from the write to the log until Kafka has acknowledged the calls. */

@@ -67,8 +67,7 @@ public final class Traces implements AutoCloseable {
   /**
    * The logger of the OpenTelemetry library. Weir switches this logger off, because it would write
    * each failure to the console. {@link CountedExporter} counts and logs failures instead. The
-   * field keeps the logger, because the JVM may discard a logger without references together with
-   * its level.
+   * field keeps the logger and its level, because the JVM may discard a logger without references.
    */
   private static final Logger LIBRARY_LOG = Logger.getLogger("io.opentelemetry");
 
