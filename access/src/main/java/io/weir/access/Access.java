@@ -97,7 +97,7 @@ public final class Access implements AutoCloseable {
 
   /**
    * Creates an access control from the files that the settings name. The access control reads the
-   * files again when their content changes. It logs and ignores invalid content.
+   * files again when their content changes, and logs and ignores invalid content.
    *
    * @throws io.weir.topics.settings.Settings.InvalidSettingException if a file cannot be read or is
    *     not valid
@@ -124,8 +124,9 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Returns whether the process serves only local requests, without tokens. Such a process must
-   * reject requests that a web page of another host causes in a browser of this machine.
+   * Returns whether the process serves only local requests, without tokens. A process without
+   * tokens must reject requests that a web page of another host causes in a browser of this
+   * machine.
    */
   boolean isOfThisMachine() {
     return isOfThisMachine;

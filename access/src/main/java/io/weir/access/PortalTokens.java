@@ -101,7 +101,8 @@ public final class PortalTokens implements AutoCloseable {
   }
 
   /**
-   * Returns whether a token has the form of a portal token. Such a token is not necessarily valid.
+   * Returns whether a token has the form of a portal token. A token with this form is not
+   * necessarily valid.
    */
   static boolean isOne(SignedJWT token) {
     return JWSAlgorithm.HS256.equals(token.getHeader().getAlgorithm());

@@ -58,7 +58,7 @@ public record TlsSettings(
     if (store == null && certificate == null) {
       if (clientCa != null) {
         throw new InvalidSettingException(
-            CLIENT_CA + " is set, but neither " + CERTIFICATE + " nor " + STORE + " is");
+            CLIENT_CA + " is set, but " + CERTIFICATE + " and " + STORE + " are not set");
       }
       return null;
     }

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The billing calendar of a client that is not billed by UTC months. The calendar consists of a
- * time zone and the day of the month on which a period begins. It caches the current period, and
- * computes any other period on demand. Thread-safe.
+ * time zone and the day of the month on which a period begins. A calendar caches the current
+ * period, and computes any other period on demand. Thread-safe.
  *
  * <p>Periods follow the rules of a {@link CalendarQuota} whose period is {@link
  * CalendarPeriod#BILLING}. If a month lacks the day, a period begins on the last day of that month.

@@ -12,7 +12,7 @@ import java.time.ZoneOffset;
  *
  * <p>The form of the name identifies the calendar. A month such as {@code 2026-11} is the name of a
  * UTC month. A date such as {@code 2026-11-15} is the name of a period of the client's own
- * calendar: the first date of the period in the time zone.
+ * calendar. The date is the first day of the period in the time zone.
  *
  * @param name the month, or the first date of the period
  * @param timeZone the zone in which the period begins and ends: an IANA name or an offset; {@code

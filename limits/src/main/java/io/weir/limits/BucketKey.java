@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * also contains the end of the period.
  * Immutable.
  *
- * <p>Buckets that several clients share, and buckets of an address, are not recorded. Their keys
- * exist only in the cache; see {@link #cacheOnlyText}.
+ * <p>Buckets that several clients share, and buckets of an address, are not recorded. The keys of
+ * such buckets exist only in the cache; see {@link #cacheOnlyText}.
  *
  * <p>The cache and the records use the text form. Example: {@code w1:{4:acme}:5:burst}; with an
  * endpoint, {@code w1:{4:acme}:5:burst:12:GET /v1/item}; for a period, {@code
@@ -49,7 +49,8 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   private static final String SLOTS = "@slots";
 
   /**
-   * A name as it appears in a key. A name is hashed if it is longer than {@value #MAX_PLAIN_CHARS}
+   * The form of a name within a key. A name is hashed if it is longer than {@value
+   * #MAX_PLAIN_CHARS}
    * characters, or contains a brace or a character that is not printable ASCII. A hashed name is
    * {@code h:} followed by 192 bits of the name's SHA-256. A key is therefore ASCII and at most
    * {@link
@@ -66,8 +67,8 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
     static final int MAX_PLAIN_CHARS = 64;
 
     /**
-     * Bytes of the SHA-256 in a key: 192 bits, so that an attacker needs 2^96 attempts for a
-     * collision.
+     * Number of bytes of the SHA-256 in a key. With 192 bits, an attacker needs 2^96 attempts to
+     * find a collision.
      */
     private static final int HASH_BYTES = 24;
 

@@ -26,7 +26,8 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
   BucketArithmetic arithmetic();
 
   /**
-   * Returns the view of a bucket for a decision now. If the decision also depends on other buckets,
+   * Returns the bucket in the form in which a decision evaluates it. If the decision also depends
+   * on other buckets,
    * the view includes their tokens.
    *
    * @param bucket the bucket's key

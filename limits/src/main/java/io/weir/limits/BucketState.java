@@ -13,9 +13,9 @@ package io.weir.limits;
  * @param lastEpochMicros time up to which the content includes the refill, in microseconds since
  *     1970 by the cache's clock. This time advances by whole ticks, so no fraction of a tick is
  *     lost. For a quota, this is the time when the state was created
- * @param epoch the bucket epoch: the time of the first charge, or of the correction that created
- *     the bucket again, in microseconds since 1970 by the cache's clock; 0 for a bucket that was
- *     never charged
+ * @param epoch the bucket epoch, in microseconds since 1970 by the cache's clock; 0 for a bucket
+ *     that was never charged. The epoch is the time of the first charge, or of the correction that
+ *     created the bucket again
  * @param correctedEpoch the epoch that the last applied correction named; 0 without a correction.
  *     The named epoch is the current epoch, or the previous epoch if the correction began the
  *     current epoch

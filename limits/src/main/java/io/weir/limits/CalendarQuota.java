@@ -9,7 +9,7 @@ import java.time.temporal.ChronoUnit;
 import java.time.temporal.TemporalAdjusters;
 
 /**
- * A number of tokens per calendar period.
+ * A limit on the number of tokens per calendar period.
  *
  * <p>A day begins at the first instant at which a clock in the zone shows the day's date. If the
  * clock is put forward over midnight, the day begins when the clock is put forward. If the clock is

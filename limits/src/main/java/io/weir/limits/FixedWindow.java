@@ -7,7 +7,7 @@ import java.time.LocalDate;
 import java.time.ZoneId;
 
 /**
- * A number of tokens per window of a fixed length, with a bucket for each window.
+ * A limit on the number of tokens per window of a fixed length. Each window has its own bucket.
  *
  * <p>Windows are aligned to the epoch or to the calendar. A window that is aligned to the epoch
  * begins at a multiple of the length since 1970-01-01T00:00:00Z. If windows are aligned to the
@@ -24,7 +24,7 @@ import java.time.ZoneId;
  * @param timeZone zone in which days begin, for clients that do not set a zone; ignored for windows
  *     that are aligned to the epoch
  * @param resetJitterSeconds maximum delay that is added to the windows of a bucket; 0 to the
- *     length; must be 0 for windows that are aligned to the calendar
+ *     length. Windows that are aligned to the calendar must have no delay
  */
 public record FixedWindow(
     long capacityTokens,

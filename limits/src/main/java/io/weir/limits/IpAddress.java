@@ -150,7 +150,7 @@ public record IpAddress(boolean isV4, long high, long low) {
     return new IpNetwork(first, prefixLength);
   }
 
-  /** Returns a number whose leading {@code ones} bits are set. */
+  /** Returns a number in which only the first {@code ones} bits are set. */
   private static long mask(int ones) {
     return ones == 0 ? 0 : -1L << (Long.SIZE - ones);
   }

@@ -49,7 +49,10 @@ public enum LimitAlgorithm {
           "a record must not contain a sliding-log bucket: only the cache stores it");
     }
   },
-  /** A number of slots, which calls hold for a lease. Buckets are not recorded. */
+  /**
+   * A number of slots; each running call holds one slot for the time of a lease. Buckets are not
+   * recorded.
+   */
   CONCURRENCY("concurrency") {
     @Override
     public BucketLimit read(MemberSource members) {
@@ -63,14 +66,14 @@ public enum LimitAlgorithm {
     this.wireName = wireName;
   }
 
-  /** Source of the members of a limit that is being read. */
+  /** Source of a limit's members, from which {@link #read} reads the limit. */
   public interface MemberSource {
     /** Returns the value of a member; 0 if the member is absent. */
     long member(String name);
   }
 
   /**
-   * Sink for the members of a limit that is being written.
+   * Sink for a limit's members, to which {@link BucketLimit#writeTo} writes the limit.
    *
    * @param <E> the exception that the sink may throw
    */

@@ -41,7 +41,7 @@ public final class LimitChange {
   }
 
   /**
-   * Returns the change from one limit to another; null if one of the limits does not refill.
+   * Returns the change from one limit to another limit; null if one of the limits does not refill.
    *
    * @param before the limit that applied until now
    * @param after the limit that applies from now on

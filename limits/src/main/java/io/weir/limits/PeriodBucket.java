@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * a debt of 10 tokens.
  *
  * <p>A node whose clock is behind can request a period that has ended by the cache's clock. The
- * bucket of the ended period then still decides. Its waiting times are 1 µs, and the cache keeps
- * its state for {@link #TTL_MARGIN_MILLIS}. Immutable.
+ * bucket of the ended period then still decides. The waiting times of an ended period are 1 µs, and
+ * the cache keeps the state for {@link #TTL_MARGIN_MILLIS}. Immutable.
  */
 final class PeriodBucket implements BucketArithmetic {
   private final long capacityTokens;

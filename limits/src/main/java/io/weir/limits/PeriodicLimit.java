@@ -3,7 +3,7 @@ package io.weir.limits;
 
 import org.jspecify.annotations.Nullable;
 
-/** A number of tokens per period, with a bucket for each period. Immutable. */
+/** A limit on the number of tokens per period. Each period has its own bucket. Immutable. */
 public sealed interface PeriodicLimit extends PolicyLimit
     permits CalendarQuota, FixedWindow, SlidingWindow {
   /**

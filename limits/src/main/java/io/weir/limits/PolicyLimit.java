@@ -4,7 +4,7 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The limit that a policy sets. A key has one bucket without a period, or one bucket per period.
+ * The limit that a policy sets. Each key has one bucket without a period, or one bucket per period.
  * Immutable.
  */
 public sealed interface PolicyLimit

@@ -7,14 +7,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One sub-window of a {@link SlidingWindow}. Its bucket counts the tokens taken in the sub-window.
+ * One sub-window of a {@link SlidingWindow}. The bucket of a sub-window counts the tokens that
+ * calls take in the sub-window.
  * The cache keeps the bucket for as long as a window covers a part of the sub-window. A decision
  * depends on this bucket, the buckets of the earlier sub-windows and the bucket of the next
  * sub-window.
  *
  * @param capacityTokens tokens per window, 1 to 2^53 − 1
  * @param endsAtEpochMicros when the sub-window no longer counts, in microseconds since 1970 by the
- *     cache's clock: one window after the end of the sub-window; 1 to 2^53 − 1
+ *     cache's clock; 1 to 2^53 − 1. This is one window after the end of the sub-window
  * @param windowMicros length of a sub-window in microseconds; whole seconds, at most 2^53 − 1
  * @param subWindows number of sub-windows per window; 1 to {@value SlidingWindow#MAX_SUB_WINDOWS}
  */
@@ -36,8 +37,8 @@ public record SlidingWindowLimit(
 
   /**
    * Returns the length of the steps in which the weight of the oldest sub-window falls. The result
-   * is the shortest of 1 µs, 1 ms and 1 s for which the capacity times the number of steps in a
-   * sub-window is below 2^53.
+   * is 1 µs, 1 ms or 1 s: the shortest length for which capacity × steps of a sub-window is below
+   * 2^53.
    *
    * @throws IllegalArgumentException if no such length exists
    */

@@ -37,7 +37,7 @@ public final class ApiPages extends Handler.Wrapper {
 
   /**
    * The content security policy. The policy allows inline styles because the script of Swagger UI
-   * sets styles. It allows data URLs because the style sheet of Swagger UI contains icons.
+   * sets styles. The policy allows data URLs because the style sheet of Swagger UI contains icons.
    */
   private static final String CONTENT_SECURITY_POLICY =
       "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'"

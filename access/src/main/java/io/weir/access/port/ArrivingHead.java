@@ -10,7 +10,8 @@ package io.weir.access.port;
  * <p>Jetty publishes these counters, but not the state of its parser. If no request or response
  * began between two observations, and no body was arriving, the received bytes belong to incomplete
  * header
- * fields. Such bytes can also arrive together with the end of the previous request. In this case,
+ * fields. Bytes of header fields can also arrive together with the end of the previous request. In
+ * this case,
  * the instance detects the bytes only when more bytes arrive. If no more bytes arrive, the idle
  * timeout closes the
  * connection. While a request waits for its response, received bytes belong to the body of the

@@ -11,11 +11,11 @@ import io.weir.limits.BucketLimit;
  * @param enforced whether the bucket denies the call if the bucket has too few tokens for the cost.
  *     A bucket that is not enforced (shadow) never denies a call; an allowed call charges such a
  *     bucket if the bucket has enough tokens
- * @param held true if the bucket must not decide while the cache is not restored; until then, the
+ * @param held true if the bucket must not decide until the cache is restored; before that, the
  *     check is undecided ({@link Decision.Cause#COLD})
  */
 public record BucketRequest(String bucket, BucketLimit limit, boolean enforced, boolean held) {
-  /** Creates a request for a bucket that also decides while the cache is not restored. */
+  /** Creates a request for a bucket that decides even before the cache is restored. */
   public BucketRequest(String bucket, BucketLimit limit, boolean enforced) {
     this(bucket, limit, enforced, false);
   }

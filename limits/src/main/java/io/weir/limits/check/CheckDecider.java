@@ -17,7 +17,7 @@ import java.util.List;
 /**
  * Decides a check: reads all buckets of the check, and then charges all buckets or none. A shadow
  * bucket never denies a call. An allowed call charges a shadow bucket only if the bucket has enough
- * tokens for the cost. While the cache is not restored, a check with an enforced {@linkplain
+ * tokens for the cost. Until the cache is restored, a check with an enforced {@linkplain
  * BucketRequest#held held} bucket is undecided. Stateless and thread-safe.
  */
 public final class CheckDecider {
@@ -28,7 +28,7 @@ public final class CheckDecider {
   private CheckDecider() {}
 
   /**
-   * Returns whether the bucket must not decide while the cache is not restored. Returns false for a
+   * Returns whether the bucket must not decide until the cache is restored. Returns false for a
    * shadow bucket, because a shadow bucket never denies a call.
    */
   public static boolean isHeldBack(BucketRequest request) {
@@ -36,7 +36,7 @@ public final class CheckDecider {
   }
 
   /**
-   * A bucket to be written.
+   * A bucket that the cache must write.
    *
    * @param bucket the bucket's key
    * @param state the state to keep
@@ -54,7 +54,7 @@ public final class CheckDecider {
   public record Restart(String bucket, BucketState state) {}
 
   /**
-   * A log to be written.
+   * A log that the cache must write.
    *
    * @param bucket the bucket's key
    * @param log the log to keep
@@ -63,13 +63,13 @@ public final class CheckDecider {
   public record LogWrite(String bucket, LogState log, long ttlMillis) {}
 
   /**
-   * Slots to be written.
+   * Slots that the cache must write.
    *
    * @param bucket the bucket's key
    * @param slots the slots to keep
    * @param ttlMillis how long to keep them
-   * @param restarted true if the cache writes only the ends of the leases because the clock has
-   *     stepped back; no slot is taken, renewed or released
+   * @param restarted true if the clock has stepped back and the cache writes only the ends of the
+   *     leases; no slot is taken, renewed or released
    */
   public record SlotWrite(String bucket, SlotState slots, long ttlMillis, boolean restarted) {}
 

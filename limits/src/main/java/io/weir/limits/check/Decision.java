@@ -45,14 +45,15 @@ public sealed interface Decision {
   }
 
   /**
-   * The node denies the call because it already knows that enforced buckets do not have enough
-   * tokens. Usually the node sent no request to the cache. If {@code isPartial} is true, the node
+   * The node denies the call because the node already knows that enforced buckets do not have
+   * enough tokens. Usually the node sent no request to the cache. If {@code isPartial} is true, the
+   * node
    * sent requests, and only some of the servers have replied.
    *
    * @param shortages the buckets that do not have enough tokens, at least one, in the order of the
    *     check
-   * @param isPartial whether a server did not reply; it is then unknown whether that server took
-   *     tokens
+   * @param isPartial whether a server did not reply; Weir then does not know whether this server
+   *     took tokens
    */
   record StillDenied(List<Shortage> shortages, boolean isPartial) implements Decision {
     public StillDenied {
@@ -99,8 +100,8 @@ public sealed interface Decision {
     /** The reply of the server is not valid. */
     CORRUPT,
     /**
-     * The cache has lost its state and is not restored, and a bucket of the check must not decide
-     * meanwhile.
+     * The cache has lost its state, and a bucket of the check must not decide until the cache is
+     * restored.
      */
     COLD
   }

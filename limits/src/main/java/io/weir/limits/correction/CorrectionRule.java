@@ -74,8 +74,8 @@ public final class CorrectionRule {
   }
 
   /**
-   * Returns the number that determines how full the bucket should be: the time at which a token
-   * bucket is full, or the number of tokens used of a quota.
+   * Returns the number that determines how full the bucket should be. For a token bucket, this is
+   * the time at which the bucket is full. For a quota, this is the number of tokens used.
    */
   public static long truth(Correction correction) {
     return bounded(

@@ -8,11 +8,11 @@ import java.util.regex.Pattern;
  *
  * @param id identifies the key for people; unique among the keys of the client
  * @param sha256 the hash of the key
- * @param expiresAtEpochMillis time from which on the key is not accepted; {@link #NEVER} if it does
- *     not expire
+ * @param expiresAtEpochMillis time from which on the key is not accepted; {@link #NEVER} if the key
+ *     does not expire
  */
 public record ApiKey(String id, ApiKeyHash sha256, long expiresAtEpochMillis) {
-  /** The expiry of a key that does not expire. */
+  /** Value of the expiry for a key that never expires. */
   public static final long NEVER = Long.MAX_VALUE;
 
   /** Prefix of every key that Weir creates. Secret scanners find leaked keys by this prefix. */

@@ -35,7 +35,7 @@ public final class ApiKeys {
 
   /**
    * Returns the keys in the settings of clients. If two keys have the same hash, the result
-   * contains one of them.
+   * contains only one of the two keys.
    *
    * @see #repeated
    */
@@ -71,9 +71,9 @@ public final class ApiKeys {
   public record Repeated(String client, int index, String otherClient, int otherIndex) {}
 
   /**
-   * Returns the keys whose hash also occurs in an earlier place, in the order of the clients'
-   * names, and for each client in the order of its list. Such a key would identify two clients or
-   * two ids.
+   * Returns the keys whose hash also occurs in an earlier place. Places have the order of the
+   * clients' names, and within a client the order of the list. A repeated key would identify two
+   * clients or two ids.
    */
   public static List<Repeated> repeated(Map<String, ClientSettings> settings) {
     return hasRepeated(settings) ? repeatedInOrder(settings) : List.of();

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param client the calling client
  * @param endpoint the called endpoint
  * @param meter the meter that counts the call
- * @param ip the caller's address; null if it is unknown
+ * @param ip the caller's address; null if the address is unknown
  * @param attributes further properties that the sender states, by name
  */
 public record CallFacts(

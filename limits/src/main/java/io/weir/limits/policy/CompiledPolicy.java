@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param keyPart the policy's part of the keys of its buckets
  * @param perEndpoint whether each endpoint has its own bucket
  * @param enforced whether the policy can deny a call
- * @param held whether the bucket must not decide while the cache is not restored
+ * @param held whether the bucket must not decide until the cache is restored
  */
 record CompiledPolicy(
     Policy policy,
@@ -52,7 +52,10 @@ record CompiledPolicy(
         enforced && policy.onColdCache() == ColdCacheMode.HOLD);
   }
 
-  /** Returns this policy with another limit. Both policies share the compiled patterns. */
+  /**
+   * Returns this policy with another limit. The new policy uses the compiled patterns of this
+   * policy.
+   */
   CompiledPolicy withLimit(PolicyLimit limit) {
     return new CompiledPolicy(
         policy.withLimit(limit),

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param policiesVersion version of the set
  * @param evaluated the policies that are evaluated, in the order of the set; a check allows at most
  *     {@value Check#MAX_BUCKETS}
- * @param leftOut policies that match but do not fit into one check, shadow policies first; the node
+ * @param leftOut policies that match but do not fit into one check, shadow policies first. The node
  *     does not evaluate these policies, and the caller counts them
  * @param billing the calendar by which the client is billed; null for UTC months
  */
@@ -88,7 +88,8 @@ public record MatchedPolicies(
 
   /**
    * Returns the first enforced policy that denies every call, whatever its bucket holds; null if
-   * there is no such policy. Such a policy decides without a request to the cache.
+   * there is no such policy. A policy that denies every call decides without a request to the
+   * cache.
    */
   public @Nullable MatchedPolicy blocking() {
     for (MatchedPolicy match : evaluated) {

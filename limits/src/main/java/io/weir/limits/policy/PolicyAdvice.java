@@ -113,7 +113,8 @@ public final class PolicyAdvice {
             other ->
                 advise(
                     policy,
-                    "and '%s' replace each other, so neither limits a call that both match"
+                    "and '%s' replace each other, so neither policy limits a call that both"
+                        + " policies match"
                         .formatted(other.name())));
     if (policy.mode() == PolicyMode.SHADOW) {
       List<String> enforced =
@@ -233,8 +234,8 @@ public final class PolicyAdvice {
   }
 
   /**
-   * Returns whether the policy of {@code one} applies to every call to which the policy of {@code
-   * other} applies; false if {@code other} matches a more specific descriptor.
+   * Returns whether policy {@code one} applies to every call of policy {@code other}; false if
+   * {@code other} matches a more specific descriptor.
    */
   private static boolean appliesWherever(PolicyMatch one, PolicyMatch other) {
     return !one.isOfDescriptors() || one.attributes().equals(other.attributes());

@@ -25,7 +25,8 @@ import org.jspecify.annotations.Nullable;
  * A policy set, compiled to match calls fast. A matcher leaves out policies that are off. If a
  * policy names a client in full, the matcher finds the client's policies by a hash look-up. For
  * other clients, it tries the patterns. A matcher caches the current period of each limit
- * per calendar. It computes the period again when a call is outside the cached period. Thread-safe.
+ * per calendar. The matcher computes the period again when a call is outside the cached period.
+ * Thread-safe.
  */
 public final class PolicyMatcher {
   private static final long MILLIS_PER_SECOND = 1_000;

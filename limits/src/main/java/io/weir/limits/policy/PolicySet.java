@@ -21,7 +21,7 @@ public record PolicySet(
   /** A set without policies, which allows and counts every call. */
   public static final PolicySet EMPTY = new PolicySet(0, List.of());
 
-  /** Creates a set that allows calls which no policy matches. */
+  /** Creates a set that allows all calls without a matching policy. */
   public PolicySet(long version, List<Policy> policies, Clients clients) {
     this(version, policies, clients, DefaultVerdict.ALLOW);
   }

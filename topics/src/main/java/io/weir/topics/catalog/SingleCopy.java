@@ -2,8 +2,8 @@
 package io.weir.topics.catalog;
 
 /**
- * Whether Weir accepts topics with too few copies ({@code WEIR_SINGLE_COPY}). Such topics can lose
- * records if one broker is lost.
+ * Whether Weir accepts topics with too few copies ({@code WEIR_SINGLE_COPY}). A topic with too few
+ * copies can lose records if one broker is lost.
  */
 public enum SingleCopy {
   /** Topics must have three copies, and an acknowledged record must be in at least two copies. */

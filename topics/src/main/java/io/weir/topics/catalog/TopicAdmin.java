@@ -106,7 +106,7 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Creates the missing topics with enough copies to survive the loss of any one broker.
+   * Creates the missing topics with so many copies that they survive the loss of any one broker.
    *
    * @param replicationFactor replication factor of each new topic, at least {@link Copies#LEAST}
    * @throws TopicAdminException if the cluster does not reply or rejects the request

@@ -11,7 +11,7 @@ import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * A reader of ranges of the calls topic. A reader uses one consumer. It reads one fetch at a time,
+ * A reader of ranges of the calls topic. A reader uses one consumer, and reads one fetch at a time
  * from any partition. A read that continues at the end of the last read uses the records that the
  * consumer
  * has prefetched. Every method may throw {@link org.apache.kafka.common.KafkaException}, for
@@ -61,8 +61,8 @@ public final class CallsReader implements AutoCloseable {
   }
 
   /**
-   * Returns the offset of the first record that the broker appended at or after a time; the end of
-   * the partition if there is no such record.
+   * Returns the offset of the first record that the broker appended at or after a time. Without
+   * such a record, returns the end of the partition.
    *
    * @param epochMillis the time by the broker's clock, ≥ 0
    */

@@ -20,13 +20,14 @@ import org.jspecify.annotations.Nullable;
  *
  * @param id identifier of the call, unique for the client and equal for every retry. An event with
  *     the same id and another endpoint, meter or cost is another call
- * @param idFromCaller whether the caller chose the id, so that a retry may repeat it. Only a
+ * @param idFromCaller whether the caller chose the id, so that a retry can repeat the id. Only a
  *     replayed batch can repeat an id that the server generated. If the member is absent on the
  *     wire, the value is false
  * @param client the calling client
  * @param endpoint the called endpoint
  * @param meter name of the meter that counts the call
- * @param cost tokens requested, and units billed if allowed, 1 to {@link #MAX_QUANTITY}
+ * @param cost number of tokens that the call requests, and of units that Weir bills if the call is
+ *     allowed; 1 to {@link #MAX_QUANTITY}
  * @param allowed whether the call was admitted; only allowed calls are billed
  * @param decidedBy the component that decided the call
  * @param policy the policy that denied the call, or the policy that is nearest to its limit; null
@@ -227,9 +228,10 @@ public record CallEvent(
    * the events does not affect the digest. If an event is missing, repeated or changed, the digest
    * very probably differs. The digest detects accidents, but does not protect against forgery.
    *
-   * <p>The number is FNV-1a (64 bit, Fowler/Noll/Vo) over the UTF-16 units of the id, and then the
-   * signed cost (negative if the call was denied). For a settlement, the bitwise complement of the
-   * actual cost follows. Finally, the 64-bit mixer of SplitMix (Steele, Lea, Flood, "Fast
+   * <p>The number is FNV-1a (64 bit, Fowler/Noll/Vo) over the UTF-16 units of the id, followed by
+   * the signed cost (negative if the call was denied). For a settlement, the bitwise complement of
+   * the actual cost follows the cost. Finally, the 64-bit mixer of SplitMix (Steele, Lea, Flood,
+   * "Fast
    * splittable pseudorandom number generators", OOPSLA 2014) mixes the result.
    */
   public long digest() {

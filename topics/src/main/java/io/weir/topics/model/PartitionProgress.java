@@ -22,7 +22,7 @@ import java.util.List;
  * @param periodConflicts number of lines whose billing period differs from the billing period of
  *     their row
  * @param inOtherRows number of lines in {@code counted} and {@code lateAdjusted} whose endpoint has
- *     no row of its own in the window; they are counted in the row of the others
+ *     no row of its own in the window, and which the row of the others counts
  * @param maxEndpoints maximum number of endpoints that have their own row in a window, per client
  *     and meter; 0 while {@code inOtherRows} is 0
  * @param nodes the node epochs whose low watermarks the partition waits for, and the node epochs

@@ -7,8 +7,8 @@ import io.weir.limits.Numbers;
  * The mark of a batch that replays quarantined lines or a quarantined record. Immutable.
  *
  * <p>A batch of replayed lines does not depend on a journal. The aggregator ignores the low
- * watermark of such a batch, and waits for no further batch. It counts each line that it has not
- * counted before.
+ * watermark of such a batch, and waits for no further batch. The aggregator counts each line that
+ * it has not counted before.
  * Lines keep their original positions. If the original positions are unknown or belong to another
  * partition, the lines belong to the journal {@link #journal}. In this journal, the epoch of a line
  * is the offset of the record, and the position of a line is the line number.
@@ -36,7 +36,10 @@ public record Replay(int partition, long offset, int firstLine) {
     return "quarantine-" + partition;
   }
 
-  /** Returns whether the positions of the batch's lines belong only to this batch. */
+  /**
+   * Returns whether the batch's lines belong to the journal {@link #journal} instead of their
+   * original journal.
+   */
   public boolean hasOwnPositions(BatchHeader header) {
     return header.node().equals(journal());
   }

@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The reason why an API rejects a request. Programs read the {@link #word} of the reason. {@code
- * docs/problems.md} describes each reason and the action that the caller should take. Both APIs
- * serve the sections of this document under {@code /problems/}.
+ * docs/problems.md} describes each reason and the action that the caller should take. The check API
+ * and the reports API serve the sections of this document under {@code /problems/}.
  */
 public enum ProblemReason {
   /** The body is not a JSON object. */

@@ -28,7 +28,7 @@ public final class Backoff {
     return pause;
   }
 
-  /** Records a success: the next failure has the first pause again. */
+  /** Records a success. After the next failure, the pause is the first pause again. */
   public void reset() {
     nextMillis = minMillis;
   }

@@ -12,7 +12,7 @@ public final class LogPace {
   private long loggedNanos;
 
   /**
-   * Creates a limit without a logged line.
+   * Creates a limit that has not logged a line yet.
    *
    * @param nanoTime returns nanoseconds of a monotonic clock
    * @param pauseNanos minimum time between two log lines, in nanoseconds

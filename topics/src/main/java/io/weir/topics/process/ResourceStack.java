@@ -12,7 +12,7 @@ import java.util.function.Consumer;
  * thread-safe.
  */
 public final class ResourceStack implements AutoCloseable {
-  /** The open resources; the last one is closed first. */
+  /** The open resources; the last resource is closed first. */
   private final List<AutoCloseable> open = new ArrayList<>();
 
   /**

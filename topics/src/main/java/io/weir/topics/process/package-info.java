@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Tools for threads and resources: supervised threads, exponential back-off, a limit on repeated
- * log
- * lines, a stack of open resources, and a semaphore that is fair among clients. The package depends
+ * Supervised threads, exponential back-off, a limit on repeated log lines, a stack of open
+ * resources, and a semaphore that is fair among clients. The package depends
  * only on the logging API.
  */
 @NullMarked

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Codec for the headers of a sealed batch, as text in wire version 1. The headers are {@code
  * weir-type} (always {@code calls}), {@code node, node_epoch, batch_seq, count, low_watermark_ms,
- * lines_before}. {@code lines_before_epoch} is written only if it is above 0, and {@code departing}
- * only if it is true. Stateless and thread-safe.
+ * lines_before}. {@code lines_before_epoch} is absent if its value is 0, and {@code departing} is
+ * absent if its value is false. Stateless and thread-safe.
  */
 public final class BatchHeaderCodec {
   /** The header that states the type of a record. */

@@ -15,8 +15,8 @@ import java.util.Locale;
 
 /**
  * Codec for the newest figures of one usage key and window, as flat JSON in wire version 1. The
- * record's key sorts by client, meter, endpoint and time. The billing period is written only if it
- * is not the UTC month in which the window starts. Stateless and thread-safe.
+ * record's key sorts by client, meter, endpoint and time. The billing period is absent if it is the
+ * UTC month in which the window starts. Stateless and thread-safe.
  */
 public final class UsageStateCodec {
   /**
