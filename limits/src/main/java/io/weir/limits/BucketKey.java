@@ -148,12 +148,15 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
     }
   }
 
-  /** Returns the bucket of a policy that has one bucket per client. */
+  /** Returns the key of a client's bucket, for a policy with one bucket per client. */
   public static BucketKey of(String policy, String client) {
     return new BucketKey(Part.of(client), Part.of(policy), null, 0);
   }
 
-  /** Returns the bucket of a policy that has one bucket per client and endpoint. */
+  /**
+   * Returns the key of a client's bucket for one endpoint, for a policy with one bucket per client
+   * and endpoint.
+   */
   public static BucketKey of(String policy, String client, String endpoint) {
     return new BucketKey(Part.of(client), Part.of(policy), Part.of(endpoint), 0);
   }

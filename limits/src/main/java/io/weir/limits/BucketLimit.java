@@ -40,8 +40,8 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
   }
 
   /**
-   * Returns the length of a bucket's window: for a bucket that refills, the time in which an empty
-   * bucket becomes full.
+   * Returns the length of a bucket's window. For a bucket that refills, the length is the time in
+   * which an empty bucket becomes full.
    *
    * @param period the bucket's period; null if the bucket has no period
    */

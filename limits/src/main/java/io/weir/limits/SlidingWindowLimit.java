@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param capacityTokens tokens per window, 1 to 2^53 − 1
  * @param endsAtEpochMicros when the sub-window no longer counts, in microseconds since 1970 by the
- *     cache's clock; 1 to 2^53 − 1. This is one window after the end of the sub-window
+ *     cache's clock; 1 to 2^53 − 1. A sub-window counts until one window after its end
  * @param windowMicros length of a sub-window in microseconds; whole seconds, at most 2^53 − 1
  * @param subWindows number of sub-windows per window; 1 to {@value SlidingWindow#MAX_SUB_WINDOWS}
  */

@@ -60,7 +60,7 @@ public sealed interface Decision {
       shortages = List.copyOf(shortages);
     }
 
-    /** Creates the denial of a check for which no request was sent to the cache. */
+    /** Creates the denial of a check for which the node sent no request to the cache. */
     public StillDenied(List<Shortage> shortages) {
       this(shortages, false);
     }

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Another example: the bucket should have been full 1 s ago, and the cache has charged 11 tokens
  * by now. The bucket lacks 3 tokens if the cache charged the last 4 tokens a second ago. The bucket
- * lacks 4 tokens if the cache charged the last 4 tokens just now. The correction keeps a level
- * between these two bounds, and sets any other level to the nearer bound. A late correction
+ * lacks 4 tokens if the cache charged the last 4 tokens just now. The correction keeps a level at
+ * which 3 to 4 tokens are missing, and sets any other level to the nearer bound. A late correction
  * therefore does not take tokens that the
  * bucket has gained meanwhile.
  */

@@ -2,7 +2,7 @@
 package io.weir.limits.policy;
 
 /**
- * The behaviour of a quota while the cache is not restored after it has lost its state. Token
+ * The behaviour of a quota from a loss of the cache's state until the cache is restored. Token
  * buckets do not need this setting. After a loss, a token bucket admits at most its capacity in
  * excess, and then recovers by its refill.
  */

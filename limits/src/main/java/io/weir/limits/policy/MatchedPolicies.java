@@ -16,8 +16,9 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The policies that match one call, all from one version of the policy set. A node decides and
- * records a call by one snapshot. The record therefore states the version that decided the call,
+ * The policies that match one call, all from one version of the policy set. A node uses one
+ * snapshot to decide and to record a call. The record therefore states the version that decided the
+ * call,
  * even while another thread replaces the set. Immutable.
  *
  * @param policiesVersion version of the set

@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 
 /**
  * A compiled pattern of names. {@code *} matches any sequence of characters, including an empty
- * sequence. Matching searches for each literal once, from left to right, without backtracking.
+ * sequence. The match searches for each literal once, from left to right, without backtracking.
  * Immutable.
  */
 sealed interface NamePattern {

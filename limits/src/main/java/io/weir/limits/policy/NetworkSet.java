@@ -11,7 +11,8 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * A set of networks for fast look-up. Finding an address takes one hash look-up per distinct prefix
+ * A set of networks for fast look-up. A search for an address takes one hash look-up per distinct
+ * prefix
  * length, whatever the number of networks. Immutable.
  */
 final class NetworkSet {

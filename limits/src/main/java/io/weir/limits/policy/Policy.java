@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name the policy's name, unique among policies
  * @param match the calls to which the policy applies
- * @param key the parts of a call that determine its bucket; empty if all calls share one bucket
+ * @param key the parts of a call that determine the call's bucket; empty if all calls share one
+ *     bucket
  * @param limit the limit of the policy's buckets
  * @param mode the effect of the policy on a call
  * @param onCacheFailure the behaviour while the cache is unavailable

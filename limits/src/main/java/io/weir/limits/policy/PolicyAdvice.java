@@ -113,9 +113,9 @@ public final class PolicyAdvice {
             other ->
                 advise(
                     policy,
-                    "and '%s' replace each other, so neither policy limits a call that both"
-                        + " policies match"
-                        .formatted(other.name())));
+                    "and '"
+                        + other.name()
+                        + "' replace each other, so neither policy limits a call that both match"));
     if (policy.mode() == PolicyMode.SHADOW) {
       List<String> enforced =
           policies.stream()
@@ -312,8 +312,8 @@ public final class PolicyAdvice {
 
   /**
    * Returns whether the wide patterns match every name that the narrow patterns match. A wide
-   * pattern covers a narrow pattern if it matches the text of the narrow pattern, including its
-   * stars.
+   * pattern covers a narrow pattern if the wide pattern matches the text of the narrow pattern,
+   * including the stars.
    */
   private static boolean covers(List<String> wide, List<String> narrow) {
     List<NamePattern> patterns = wide.stream().map(NamePattern::of).toList();

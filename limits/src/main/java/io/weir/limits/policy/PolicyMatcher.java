@@ -116,7 +116,8 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns the policy with the client's own limit if the client has a limit for it. The method
+   * Returns the policy in the form that applies to the client, for example with the client's own
+   * limit. The method
    * creates the policy again for each call. Otherwise 100,000 clients with their own limits would
    * need the memory
    * of 100,000 policies.
