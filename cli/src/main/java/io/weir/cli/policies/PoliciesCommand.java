@@ -65,8 +65,8 @@ public final class PoliciesCommand {
               names = "--against-usage",
               description =
                   "also compare with the usage that the aggregators have counted (needs"
-                      + " WEIR_KAFKA). Print the meters, endpoints and clients that policies name, but that no"
-                      + " counted call has. Also print the buckets that several meters share")
+                      + " WEIR_KAFKA). Print the meters, endpoints and clients that policies name, but that"
+                      + " no counted call has. Also print the buckets that several meters share")
           boolean againstUsage) {
     PrintWriter out = terminal.out();
     Path read = fileOf(file, terminal);

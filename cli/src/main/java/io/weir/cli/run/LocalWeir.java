@@ -265,7 +265,7 @@ final class LocalWeir implements AutoCloseable {
     Map<String, String> inner = new HashMap<>(environment);
     boolean isOurKafka = environment.getOrDefault(KafkaConnection.VARIABLE, "").isEmpty();
     if (isOurKafka && Files.exists(DEFAULT_POLICIES)) {
-      // the embedded Kafka has only the policies of this folder; other clusters may have other policies
+      // the embedded Kafka has only this folder's policies; other clusters may have other policies
       putIfUnset(inner, "WEIR_POLICIES", DEFAULT_POLICIES.toString());
     }
     putIfUnset(inner, SingleCopy.VARIABLE, "allow");

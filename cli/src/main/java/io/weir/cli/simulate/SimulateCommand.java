@@ -27,8 +27,8 @@ import picocli.CommandLine.Option;
     description = {
       "Compare algorithms with the exact sliding window, call by call, on the same traffic. For "
           + "each algorithm, print three numbers of calls: admitted, admitted above the limit, and "
-          + "denied below the limit. Also print the algorithm's maximum number of admitted calls in "
-          + "a window, and the mean error of its count as a fraction of the limit.",
+          + "denied below the limit. Also print the algorithm's maximum number of admitted calls "
+          + "in a window, and the mean error of its count as a fraction of the limit.",
       "With --policies: print which clients of recorded traffic the policies would have limited, and how often.",
       "The traffic is generated (--traffic), read from a web server's access log (--log), or recorded in "
           + "weir.calls.v1 (--from, --to; needs WEIR_KAFKA). The log has the common or combined format. The "
