@@ -14,10 +14,11 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Marker;
 
 /**
- * A log filter that limits the warnings and errors of each logger to a burst of {@value #BURST}
- * lines, refilled by one line every 5 s. A part that fails repeatedly, for example because the disk
- * is full, must not fill the disk with its log. The filter logs the number of suppressed lines when
- * it suppresses the first, second, fourth, eighth line, and so on. Thread-safe.
+ * A log filter that limits the warnings and errors of each logger. A logger can write a burst of
+ * {@value #BURST} lines, and gains one more line every 5 s. A part that fails repeatedly, for
+ * example because the disk is full, must not fill the disk with its log. The filter logs the number
+ * of suppressed lines when it suppresses the first, second, fourth, eighth line, and so on.
+ * Thread-safe.
  */
 public final class LogBudget extends TurboFilter {
   static final int BURST = 200;
@@ -38,7 +39,7 @@ public final class LogBudget extends TurboFilter {
 
     /**
      * Returns 0 if a line may be written, otherwise the number of suppressed lines including this
-     * one.
+     * line.
      */
     synchronized long take(long nowNanos) {
       long refilled = (nowNanos - refilledNanos) / REFILL.toNanos();

@@ -216,8 +216,8 @@ public final class WeirCommand implements CommandContext {
 
   /**
    * Returns the innermost cause that is an exception of Kafka's client; null if there is none. The
-   * innermost exception is the original one. For example, the client wraps the exception about a
-   * wrong address in an exception that reports only the failed creation of the client. Exceptions
+   * innermost exception is the original failure. For example, the client wraps the exception about
+   * a wrong address in an exception that reports only the failed creation of the client. Exceptions
    * of Kafka Streams are ignored, because they concern the store of Kafka Streams or our code.
    */
   private static @Nullable KafkaException ofKafka(Throwable failure) {
@@ -253,7 +253,7 @@ public final class WeirCommand implements CommandContext {
         || failure instanceof Settings.InvalidSettingException;
   }
 
-  /** Returns the process's variables. Only {@link #main} reads them from the system. */
+  /** Returns the process's variables. Only {@link #main} reads the variables from the system. */
   @Override
   public Map<String, String> environment() {
     return environment;

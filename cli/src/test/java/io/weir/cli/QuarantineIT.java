@@ -165,7 +165,7 @@ final class QuarantineIT {
           "settle other calls of that window to lower costs");
       String dry = said(1, "replay", "--dry-run");
       assertTrue(dry.contains("1 selected: 0 would be sent, 1 stay"), dry);
-      assertTrue(dry.contains("STAYS 0@0:2 the sum of its window is full"), dry);
+      assertTrue(dry.contains("STAYS 0@0:2 the sum of its window is at the maximum"), dry);
       assertTrue(said(1, "replay").contains("0 to be sent, 1 stay"));
 
       batch(first.settledAt(new CallSettlement(0, now, new UsagePosition(0, "n", 1, 1))));

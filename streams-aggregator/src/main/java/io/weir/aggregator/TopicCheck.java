@@ -84,7 +84,8 @@ final class TopicCheck {
     if (kept.compareTo(Topics.STATE.tombstonesKept()) < 0) {
       LOG.warn(
           "topic {} keeps tombstones for {}, but should keep them for {}. An instance that was"
-              + " stopped for half of the shorter time reads the whole topic again. See: weir topics check",
+              + " stopped for half of the configured time reads the whole topic again."
+              + " See: weir topics check",
           Topics.STATE.name(),
           kept,
           Topics.STATE.tombstonesKept());

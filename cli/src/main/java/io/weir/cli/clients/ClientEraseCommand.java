@@ -30,17 +30,17 @@ import picocli.CommandLine.Parameters;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Erase the newest figures of a client's windows. Otherwise weir.usage.state.v1 and"
-          + " the tables of the aggregators keep these figures for ever. First stop the client's calls,"
-          + " and delete its entry"
-          + " with 'weir clients delete'. docs/security.md describes the whole procedure.",
-      "A window is erased when Weir can no longer count it again: the window is"
+      "Erase the newest figures of a client's windows. Without this command, weir.usage.state.v1"
+          + " and the tables of the aggregators keep these figures for ever. First stop the"
+          + " client's calls, and delete the client's entry with 'weir clients delete'. docs/security.md"
+          + " describes the whole procedure.",
+      "The command erases a window only if Weir cannot count the window again: the window is"
           + " closed, accepts no more calls (WEIR_LATENESS), and has no calls left in weir.calls.v1. For"
-          + " the other windows, the command prints the time from which they can be erased. Run the"
+          + " all other windows, the command prints the time from which they can be erased. Run the"
           + " command again at that time.",
-      "The ledger is not changed, so bills stay as they are. You may stop the command at any moment"
-          + " and run it again: it erases what is left. At the end it lists the other places"
-          + " that keep data of the client, and how long they keep the data.",
+      "The ledger is not changed, so bills stay as they are. You can stop the command at any moment"
+          + " and run it again: the second run erases the remaining rows. At the end, the command"
+          + " lists the other places that keep data of the client, and how long they keep the data.",
       "Needs WEIR_KAFKA, and the same WEIR_LATENESS as the aggregators."
     },
     exitCodeListHeading = "%nExit status:%n",

@@ -60,8 +60,8 @@ public final class ClientsCommand {
       description = {
         "Set a client's plan and calendar. An option that is not given keeps its value.",
         "The calendar applies to the client's quotas and bills. A change in the middle of a period makes"
-            + " two shorter bills, one of the old period and one of the new. The command prints both"
-            + " periods.",
+            + " two shorter bills: one bill of the old period, and one bill of the new period. The"
+            + " command prints both periods.",
         "Set the client's own limits in a policy file, or over HTTP."
       })
   int set(

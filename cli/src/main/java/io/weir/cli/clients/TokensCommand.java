@@ -55,7 +55,8 @@ public final class TokensCommand {
       name = "create",
       mixinStandardHelpOptions = true,
       description = {
-        "Create a token, add its hash to the file, and print the token. It is shown only once.",
+        "Create a token, add its hash to the file, and print the token. The token is shown only"
+            + " once.",
         "Standard output contains only the token."
       })
   int create(

@@ -102,7 +102,7 @@ public final class Stop<T extends AutoCloseable> {
 
   /**
    * Waits for a condition of the resource, such as its readiness. If the process receives a signal
-   * meanwhile, the wait is abandoned.
+   * during the wait, the wait is abandoned.
    *
    * @throws Exception if the wait fails; the process must then end, which closes the resource
    */

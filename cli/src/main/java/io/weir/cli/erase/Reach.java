@@ -8,7 +8,7 @@ package io.weir.cli.erase;
  * <p>All of these conditions must hold:
  *
  * <ul>
- *   <li>The row's window is closed, and its figures are those of the ledger.
+ *   <li>The row's window is closed, and the row's figures are those of the ledger.
  *   <li>The aggregator has counted a record whose time, by the broker's clock, is at or after the
  *       window's end plus the lateness. After that record, the aggregator refuses all calls of the
  *       window as too late.
@@ -18,7 +18,7 @@ package io.weir.cli.erase;
  *
  * Example: the lateness is 35 days, and the row of [1 March 10:00, 10:15) has 700 as its last
  * offset. The row is out of reach when a record of 5 April 10:15 or later is counted, and the calls
- * topic begins at offset 701 or later.
+ * topic begins after offset 700.
  *
  * @param latenessMillis maximum lateness of a call
  * @param countedThroughEpochMillis the broker's time of the last record counted; 0 if none is
@@ -26,7 +26,8 @@ package io.weir.cli.erase;
  *     none is
  * @param firstHeldOffset the first offset of the calls topic
  * @param endOffset the end offset of the calls topic, read after the row. A row with a greater
- *     offset belongs to a deleted topic of the same name; the present topic has none of its records
+ *     offset belongs to a deleted topic of the same name; the present topic has no record of this
+ *     row
  * @param heldMillis maximum time for which the calls topic keeps a record, or {@link #FOR_EVER}
  */
 record Reach(

@@ -65,8 +65,8 @@ public final class PoliciesCommand {
               names = "--against-usage",
               description =
                   "also compare with the usage that the aggregators have counted (needs"
-                      + " WEIR_KAFKA). Print the meters, endpoints and clients that policies name, but that"
-                      + " no counted call has. Also print the buckets that several meters share")
+                      + " WEIR_KAFKA). Print the meters, endpoints and clients that policies name,"
+                      + " but that no counted call has. Also print the buckets that several meters share")
           boolean againstUsage) {
     PrintWriter out = terminal.out();
     Path read = fileOf(file, terminal);
@@ -191,7 +191,7 @@ public final class PoliciesCommand {
         "Convert configurations of Envoy's rate limit service (envoyproxy/ratelimit) into a policy"
             + " file, and print it.",
         "If a setting has no counterpart in Weir, the command prints its path in the file and exits "
-            + "with 1. It publishes nothing."
+            + "with 1. The command publishes nothing."
       })
   int importEnvoy(
       @Option(
@@ -238,7 +238,7 @@ public final class PoliciesCommand {
     }
   }
 
-  /** Returns the policy file: the given one, or the one that WEIR_POLICIES names. */
+  /** Returns the policy file: the given file, or else the file that WEIR_POLICIES names. */
   static Path fileOf(@Nullable Path given, Terminal terminal) {
     return given == null
         ? Path.of(terminal.weir().setting("WEIR_POLICIES", "policies.yml"))

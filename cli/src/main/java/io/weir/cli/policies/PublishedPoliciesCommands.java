@@ -74,7 +74,8 @@ public final class PublishedPoliciesCommands {
         "Publish a policy file. It replaces all published policies, plans and clients at once.",
         "Prints the changes.",
         "If the file lacks published policies, plans, clients or settings, asks before it removes them.",
-        "A file that lacks published API keys is refused; 'weir policies export' prints a file with them."
+        "A file that lacks published API keys is refused; 'weir policies export' prints a file with"
+            + " all keys."
       })
   static final class Apply extends OnFile {
     @Option(names = "--dry-run", description = "only print the changes, and publish nothing")
@@ -131,7 +132,8 @@ public final class PublishedPoliciesCommands {
           .err()
           .printf(
               "weir: %s is not published: this would remove %s, which you have not confirmed;"
-                  + " add these entries to the file (weir policies export), or apply it with --yes%n",
+                  + " add these entries to the file (weir policies export), or apply the file"
+                  + " with --yes%n",
               applied.name(), change.removed());
       return CommandContext.NOT_CONFIRMED;
     }

@@ -86,11 +86,12 @@ public final class QuarantineCommand {
       sortOptions = false,
       description = {
         "List the refused lines, each once: the place, the reason, the number of refusals and the "
-            + "state. State 'waits': it can be replayed. 'stays': it cannot be replayed, or not yet; the "
-            + "last column has the reason. 'counted': it was replayed.",
-        "A line older than WEIR_LATENESS would be refused again, so it stays. A line also stays while "
-            + "the sum of its window is at its maximum. It can be replayed when other calls of the "
-            + "window are settled to lower costs."
+            + "state. 'waits': the line can be replayed. 'stays': the line cannot be replayed, or "
+            + "cannot be replayed yet; the last column has the reason. 'counted': the line was "
+            + "replayed.",
+        "A line stays if it is older than WEIR_LATENESS, because it would be refused again. A line "
+            + "also stays while the sum of its window is at the maximum. The line can be replayed "
+            + "when other calls of the window are settled to lower costs."
       },
       exitCodeListHeading = "%nExit status:%n",
       exitCodeList = {
@@ -127,9 +128,10 @@ public final class QuarantineCommand {
         "Send the waiting lines of the quarantine to the calls topic again, and wait until they "
             + "are counted. Each line counts in the window of its decision. A closed window gets "
             + "an adjustment.",
-        "Each line is counted once, however often it is sent. So you can repeat an interrupted run. "
-            + "Nothing is removed from the quarantine. 'weir verify' then expects the replayed lines in "
-            + "the ledger. Upgrade all aggregators first: older ones do not support replays."
+        "Each line is counted once, even if it is sent several times. So you can repeat an "
+            + "interrupted run. Nothing is removed from the quarantine. 'weir verify' then expects "
+            + "the replayed lines in the ledger. Upgrade all aggregators first: older aggregators do "
+            + "not support replays."
       },
       exitCodeListHeading = "%nExit status:%n",
       exitCodeList = {

@@ -237,7 +237,7 @@ public final class CallLine {
     return decidedBy == By.LOCAL || decidedBy == By.FAIL_OPEN;
   }
 
-  /** Returns the billing period of a window whose first line is this one. */
+  /** Returns the billing period of a window whose first line is this line. */
   public String billingPeriodOfWindow(long windowStartEpochMillis) {
     return billed == null ? Billed.UTC_MONTH : billed.ofWindow(windowStartEpochMillis);
   }

@@ -95,7 +95,7 @@ public final class CallLineReader {
   /**
    * Reads one line.
    *
-   * @param start index of its first byte
+   * @param start index of the line's first byte
    * @param end end of the line, exclusive; the byte at this index may be a line feed
    * @return the line, valid until the next call
    * @throws UnreadableException if the line breaks a rule; the message names the rule

@@ -5,7 +5,7 @@
  *
  * <p>This package has its own code to consume topics, decode batch headers, read calls and check
  * limits. All other modules use {@code io.weir.topics} and {@code io.weir.limits} for these tasks.
- * If the verifier used them too, an error that skips calls would be in both the ledger and its
+ * If the verifier used that code, an error that skips calls would be in both the ledger and its
  * proof.
  */
 @NullMarked

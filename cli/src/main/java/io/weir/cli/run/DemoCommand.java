@@ -125,7 +125,7 @@ public final class DemoCommand implements Callable<Integer> {
     return environment;
   }
 
-  /** Deletes the data of an earlier demo, unless another demo is still running on it. */
+  /** Deletes the data of an earlier demo, but not while another demo is running on these data. */
   private static void deleteIfNotInUse(Path data) throws IOException {
     if (!Files.exists(data)) {
       return;

@@ -25,7 +25,7 @@ import java.util.regex.Pattern;
  * Reads the access log of a web server in common or combined format, as Apache httpd and nginx
  * write it. The client is the user if the line has one, otherwise the host. The endpoint is the
  * method and the path, without a query. Times have whole seconds, so the calls of one second are
- * spread evenly over it, in order.
+ * spread evenly over that second, in order.
  */
 final class AccessLog {
   private static final Pattern LINE =

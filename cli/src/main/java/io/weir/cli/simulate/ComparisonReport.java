@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * An HTML page with a comparison of algorithms, which loads no other resource. It has the table,
- * and a chart for each algorithm. A chart shows the number of calls admitted within the window
- * before each moment. Light and dark mode follow the reader's preference.
+ * An HTML page with a comparison of algorithms, which loads no other resource. The page has the
+ * table, and a chart for each algorithm. A chart shows the number of calls admitted within the
+ * window before each moment. Light and dark mode follow the reader's preference.
  */
 final class ComparisonReport {
   private static final int WIDTH = 900;
@@ -54,7 +54,7 @@ final class ComparisonReport {
   /**
    * The curves of one algorithm. Immutable.
    *
-   * @param figures its result
+   * @param figures result of the algorithm
    * @param admitted number of calls that it admitted within the window before each moment
    */
   record Curve(AlgorithmRun.Figures figures, List<Integer> admitted) {

@@ -92,7 +92,7 @@ enum TrafficShape {
     return calls.made;
   }
 
-  /** Collects the generated calls. Times are in windows since the beginning. */
+  /** Collects the generated calls. A time is the number of windows since the beginning. */
   static final class Calls {
     private final long limit;
     private final long windowMicros;

@@ -29,8 +29,9 @@ public final class LedgerCommand {
       description = {
         "Print the rows of the ledger, one JSON object a line: 'key' (the client), 'window' (from "
             + "and to) and 'value' (the row as stored in the topic). CLOSE rows are not printed.",
-        "Without options it prints the rows that are written from now on, until Ctrl-C. A row is "
-            + "written when its window is closed: with the defaults up to 25 minutes after a call.",
+        "Without options, the command prints the rows that are written from now on, until "
+            + "Ctrl-C. A row is written when its window is closed: with the defaults up to 25 "
+            + "minutes after a call.",
         "Rows of one partition, and therefore of one client, are printed in order."
       },
       exitCodeListHeading = "%nExit status:%n",

@@ -70,7 +70,7 @@ final class LedgerLines implements TopicReader.Visitor {
     return hasSkipped;
   }
 
-  /** Returns whether to stop: the maximum is reached, or the output is closed. */
+  /** Returns whether printing must stop, because the maximum is reached or the output is closed. */
   boolean isDone() {
     // the writer reports errors of its stream only through checkError, not by exceptions
     return left == 0 || out.checkError() || System.out.checkError();

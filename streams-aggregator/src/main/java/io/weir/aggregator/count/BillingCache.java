@@ -61,7 +61,10 @@ final class BillingCache {
         && period.timeZone().equals(zone);
   }
 
-  /** Compares name and start of the previous period. The caller has compared the other values. */
+  /**
+   * Compares only name and start of the previous period, because the caller has compared all other
+   * values.
+   */
   private static boolean isBefore(@Nullable BillingPeriod period, String name, long start) {
     return period == null
         ? name.isEmpty()

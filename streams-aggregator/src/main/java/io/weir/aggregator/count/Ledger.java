@@ -83,8 +83,7 @@ final class Ledger {
   }
 
   /**
-   * Deletes closed rows that no accepted call can change. Returns whether all such rows are
-   * deleted.
+   * Deletes closed rows that no accepted call can change. Returns whether the deletion is complete.
    */
   boolean forget(int maxRows) {
     long horizon =

@@ -5,7 +5,7 @@ import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.UsageState;
 import org.jspecify.annotations.Nullable;
 
-/** A row of an open window. Its flags state whether it must be stored or published. */
+/** A row of an open window. The flags state whether the row must be stored or published. */
 final class OpenRow {
   final RowKey key;
   final byte[] keyBytes;

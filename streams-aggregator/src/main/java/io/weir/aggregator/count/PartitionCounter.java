@@ -207,8 +207,7 @@ public final class PartitionCounter {
   }
 
   /**
-   * Deletes closed rows that no accepted call can change. Returns whether all such rows are
-   * deleted.
+   * Deletes closed rows that no accepted call can change. Returns whether the deletion is complete.
    */
   public boolean forget(int maxRows) {
     return ledger.forget(maxRows);

@@ -12,8 +12,8 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * The counters, times and boundaries of one partition. They are stored as one entry of the progress
- * store. Rows and nodes have their own state. Not thread-safe.
+ * The counters, times and boundaries of one partition. This state is stored as one entry of the
+ * progress store. Rows and nodes have their own state. Not thread-safe.
  */
 final class PartitionState implements PartitionTime {
   private static final int VERSION = 5;
@@ -44,9 +44,9 @@ final class PartitionState implements PartitionTime {
 
   /**
    * The trusted broker's time of the last counted record. This time never decreases after the first
-   * record of a node. A broker's clock may be wrong by days, and its time is stored permanently. So
-   * a broker's time is trusted only up to {@link CountSettings#maxAheadOfNodesMillis} after the
-   * newest low watermark of all nodes.
+   * record of a node. The counter stores this time permanently, but a broker's clock may be wrong
+   * by days. So a broker's time is trusted only up to {@link CountSettings#maxAheadOfNodesMillis}
+   * after the newest low watermark of all nodes.
    */
   long appendEpochMillis;
 
@@ -65,7 +65,7 @@ final class PartitionState implements PartitionTime {
   /** The greatest plausible low watermark of all records. */
   long newestNodeEpochMillis;
 
-  /** Time since which the log contains every record; 0 if the log contained its first record. */
+  /** Time since which the log contains every record; 0 if the first counted record has offset 0. */
   private long heldFromEpochMillis;
 
   /** The greatest trusted low watermark of all journals. */

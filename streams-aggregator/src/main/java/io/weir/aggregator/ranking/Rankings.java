@@ -21,8 +21,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The rankings of all partitions in the table. A ranking contains the clients and endpoints with
  * the greatest usage in the newest windows. Rankings are not stored. After a start, the process
- * computes them from the table in the background. Thread-safe, but only the thread of the table's
- * follower may call the methods of {@link TableObserver}.
+ * computes the rankings from the table in the background. Thread-safe, but only the thread of the
+ * table's follower may call the methods of {@link TableObserver}.
  */
 public final class Rankings implements TableObserver {
   private static final Logger LOG = LoggerFactory.getLogger(Rankings.class);

@@ -8,7 +8,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The ranked figures of a row, or a change of them.
+ * The ranked figures of a row, or a change of these figures.
  *
  * @param quantity billed quantity
  * @param denied number of denied calls

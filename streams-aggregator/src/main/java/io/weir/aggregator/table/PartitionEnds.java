@@ -16,8 +16,8 @@ import org.slf4j.LoggerFactory;
 /**
  * A source that queries Kafka for the end offsets of the state topic's partitions. An end offset is
  * the end for a reader of committed records. If Kafka does not answer, the next query follows after
- * one second. Until that query, all end offsets are unknown. Otherwise every request would wait for
- * the timeout. Not thread-safe.
+ * one second. Until that query, all end offsets are unknown, because every request would otherwise
+ * wait for the timeout. Not thread-safe.
  */
 final class PartitionEnds implements Barriers.Ends {
   private static final Logger LOG = LoggerFactory.getLogger(PartitionEnds.class);

@@ -135,8 +135,8 @@ final class ReadThroughTimes {
   }
 
   /**
-   * Requests barriers to check whether partitions are up to date. Requests them at intervals, and
-   * immediately for a partition whose read-through time is too long ago.
+   * Requests barriers to check whether partitions are up to date. The requests are made at
+   * intervals, and immediately for a partition whose read-through time is too long ago.
    */
   void requestBarriers(Collection<Integer> followed) {
     long now = clockEpochMillis.getAsLong();

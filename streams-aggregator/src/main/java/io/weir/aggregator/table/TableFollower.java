@@ -34,13 +34,13 @@ import org.slf4j.LoggerFactory;
 /**
  * The reader of the state topic, which copies partitions into the table. The follower's consumer
  * belongs to no consumer group, so a rebalance does not interrupt the follower. A reader of the
- * table first calls {@link #refresh}. It then sees all records published before the call, on every
- * instance. So no report shows older figures than an earlier report. Thread-safe.
+ * table first calls {@link #refresh}. The reader then sees all records published before the call,
+ * on every instance. So no report shows older figures than an earlier report. Thread-safe.
  */
 public final class TableFollower implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TableFollower.class);
 
-  /** Maximum time that {@link #refresh} waits. It normally waits for a few milliseconds. */
+  /** Maximum time that {@link #refresh} waits. The method normally waits for a few milliseconds. */
   private static final Duration REFRESH_TIMEOUT = Duration.ofSeconds(3);
 
   /** The name of the thread and the client id of its Kafka consumers. */
@@ -130,7 +130,7 @@ public final class TableFollower implements AutoCloseable {
 
   /**
    * Returns the readable partitions. A partition is readable when it has been read to its end since
-   * the start.
+   * the follower was started.
    */
   public Set<Integer> readable() {
     return readable.all();
@@ -320,8 +320,8 @@ public final class TableFollower implements AutoCloseable {
         LOG.error(
             "reading partition={} into the usage table took longer than half of the"
                 + " delete.retention.ms of topic {} times_in_succession={}; the partition is read"
-                + " again with twice the time, and reports may show rows that were erased"
-                + " meanwhile. If Kafka was available and no clock was changed, increase"
+                + " again with twice the time. Until then, reports may show rows that were"
+                + " erased. If Kafka was available and no clock was changed, increase"
                 + " delete.retention.ms",
             one.partition(),
             Topics.STATE.name(),

@@ -5,8 +5,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An observer of the table's changes, which maintains data derived from the table. Only the
- * follower's thread calls the methods. If the table cannot be written, the follower restarts. It
- * then calls {@link #end} and {@link #begin} again for each partition.
+ * follower's thread calls the methods. If the table cannot be written, the follower restarts. The
+ * follower then calls {@link #end} and {@link #begin} again for each partition.
  */
 public interface TableObserver {
   /** An observer that ignores all changes. */

@@ -10,11 +10,11 @@ import org.slf4j.LoggerFactory;
  *
  * <p>If a transaction cannot be committed, Kafka Streams revives the task but does not reset the
  * position of the consumer. Kafka Streams then never processes the records of the aborted
- * transaction, or the records that the consumer has already fetched. The check detects such a gap
- * by the offset of the next record. The check then throws an exception, so the thread ends before a
- * commit. The new thread begins at the last committed offset. Retention and transaction markers
- * also leave gaps in the offsets, although no record is skipped. The check reads the log to find
- * out whether a gap contains skipped records.
+ * transaction, or the records that the consumer has already fetched. The check detects skipped
+ * records by the offset of the next record. The check then throws an exception, so the thread ends
+ * before a commit. The new thread begins at the last committed offset. Retention and transaction
+ * markers also leave gaps in the offsets, although no record is skipped. The check reads the log to
+ * find out whether a gap contains skipped records.
  */
 final class SkippedOffsets {
   private static final Logger LOG = LoggerFactory.getLogger(SkippedOffsets.class);

@@ -7,7 +7,7 @@ import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageRow;
 
 /**
- * The counters of ledger rows that this process has sent to Kafka. They include rows of
+ * The counters of ledger rows that this process has sent to Kafka. The counters include rows of
  * transactions that were later aborted. Thread-safe.
  */
 public final class WrittenRows {

@@ -16,11 +16,11 @@ import java.util.List;
  * epochs and positions, even if the node sends the lines in other batches than before. New lines
  * get the new epoch.
  *
- * <p>The algorithm is the anti-replay window of RFC 4303 §3.4.3, which stores the greatest number
- * that has arrived and the set of earlier numbers that have arrived. The set is stored as runs of
- * consecutive positions instead of bits. So a hole of any length adds only one run, and remains
- * known until the journal is deleted. The size of the state depends on the number of journals and
- * holes, not on the number of calls.
+ * <p>The algorithm is the anti-replay window of RFC 4303 §3.4.3. This algorithm stores the greatest
+ * number and the set of earlier numbers that have arrived. The set is stored as runs of consecutive
+ * positions instead of bits. So a hole of any length adds only one run, and remains known until the
+ * journal is deleted. The size of the state depends on the number of journals and holes, not on the
+ * number of calls.
  *
  * <p>The low watermark of a batch states that every call before that time is at or before the
  * batch's last line. The aggregator trusts a low watermark if no line up to the batch's last line
