@@ -39,8 +39,9 @@ public final class Topics {
           false);
 
   /**
-   * The newest figures of every key and window. Kafka removes the erased records of a client from
-   * disk within about a week. Kafka keeps tombstones long enough for an aggregator that was down
+   * The newest figures of every key and window. After Weir has erased a client, Kafka removes the
+   * records from disk within about a week. Kafka keeps tombstones long enough for an aggregator
+   * that was down
    * for some days.
    */
   public static final Topic STATE =

@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * @param decidedAtEpochMillis when the call was decided, by the decision cache's clock
  * @param ipPrefix prefix of the caller's network; null if unknown
  * @param charges the charged buckets; empty if the call was denied or not decided by the cache. For
- *     a settlement, the same buckets without stamps
+ *     a settlement, these are the charges of the call without stamps
  * @param settlement the settlement; null if the event is the call itself. Only an allowed call can
  *     be settled
  * @param billing the client's billing period; null if the client is billed by UTC months

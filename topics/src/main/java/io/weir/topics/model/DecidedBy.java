@@ -45,7 +45,10 @@ public enum DecidedBy {
     return BY_WIRE_NAME.get(wireName);
   }
 
-  /** Returns whether the node admitted or decided the call because the cache was unavailable. */
+  /**
+   * Returns true for {@link #LOCAL} and {@link #FAIL_OPEN}: the node did not use the cache, because
+   * the cache was unavailable.
+   */
   public boolean withoutCache() {
     return this == FAIL_OPEN || this == LOCAL;
   }

@@ -5,7 +5,8 @@ package io.weir.topics.model;
  * The count of a set of events of one key and window. {@link #plus} adds the counts of two sets
  * without common events. Immutable.
  *
- * @param quantity sum of the costs of allowed calls, with the actual cost of settled calls. The sum
+ * @param quantity sum of the costs of allowed calls; a settled call counts with its actual cost.
+ *     The sum
  *     may be negative in an adjustment, or if a settlement was counted before its call
  * @param callsAllowed number of allowed calls
  * @param callsDenied number of denied calls
