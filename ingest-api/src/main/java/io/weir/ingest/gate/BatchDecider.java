@@ -38,13 +38,16 @@ final class BatchDecider {
   private final Judge judge;
   private final Semaphore keysOfBatches = new Semaphore(MAX_BATCH_KEYS, true);
 
-  /** A call of a batch, with the policies that match it at the given time. */
+  /** A call of a batch, with the policies that match the call at the given time. */
   private record Matched(Call call, MatchedPolicies policies, long atEpochMillis) {}
 
-  /** Calls that the cache decides together, and the number of keys that it reads. */
+  /** Calls that the cache decides together, and the number of keys that the cache must read. */
   private record Part(List<Matched> calls, int keys) {}
 
-  /** A call whose check has been submitted. {@code pending} is null if the call needs no check. */
+  /**
+   * A call and the future decision on its check. {@code pending} is null if the call needs no
+   * check.
+   */
   private record Submitted(Matched asked, @Nullable CompletableFuture<Decision> pending) {}
 
   BatchDecider(
@@ -63,8 +66,8 @@ final class BatchDecider {
   }
 
   /**
-   * Decides each call separately. If a check is shed, all later parts are shed too. Calls that
-   * share a bucket take tokens from it in list order.
+   * Decides each call separately. If a check is shed, all later parts are shed too. If several
+   * calls share a bucket, they take tokens in list order.
    *
    * @param snapshot the policies that decide all calls
    * @param begunAtEpochMillis start of the batch, by the cache's clock
@@ -122,7 +125,9 @@ final class BatchDecider {
     return new Matched(call.identified(matched, newIds), matched, nowEpochMillis);
   }
 
-  /** Returns the current time, or the start of the batch if the clock stepped back before it. */
+  /**
+   * Returns the current time, but at least the start of the batch, because the clock may step back.
+   */
   private long nowEpochMillis(long begunAtEpochMillis) {
     return Math.max(log.nowEpochMillis(), begunAtEpochMillis);
   }

@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
  * @param facts the facts that policies match
  * @param cost tokens that the call takes, ≥ 1
  * @param id the id that the caller assigned; null if the node must create one
- * @param newId the id that the node created; null if the node created no id
- * @param descriptor the descriptor of Envoy's rate limit service that the call represents; null for
- *     any other call
+ * @param newId the id that the node created; null if the node has created no id
+ * @param descriptor the descriptor of Envoy's rate limit service that the call represents; null if
+ *     the call represents no descriptor
  */
 public record Call(
     CallFacts facts,
@@ -34,8 +34,7 @@ public record Call(
   }
 
   /**
-   * Returns the policies that match the call at the given time. The time is that of the cache's
-   * clock.
+   * Returns the policies that match the call at the given time. The time follows the cache's clock.
    */
   MatchedPolicies match(PolicyMatcher snapshot, long nowEpochMillis) {
     return descriptor == null

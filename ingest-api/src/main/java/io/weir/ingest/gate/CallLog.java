@@ -7,8 +7,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The log of decided calls. It loses no call that it has accepted. A failure is a returned value
- * ({@link Recorded.Refused}), never an exception. Thread-safe.
+ * The log of decided calls. The log loses no call that it has accepted. A failure is a returned
+ * value ({@link Recorded.Refused}), never an exception. Thread-safe.
  *
  * <pre>{@code
  * Ticket ticket = log.begin();       // before the cache is queried
@@ -17,7 +17,9 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  */
 public interface CallLog extends AutoCloseable {
-  /** Maximum number of calls that one ticket may record, equal to the maximum size of a batch. */
+  /**
+   * Maximum number of calls that one ticket may record. A batch has at most this number of calls.
+   */
   int MAX_CALLS = 1_000;
 
   /** Returns the current time, by this node's estimate of the decision cache's clock. */
@@ -30,7 +32,7 @@ public interface CallLog extends AutoCloseable {
   Ticket begin();
 
   /**
-   * Writes the calls, and returns without waiting. The log accepts either all of the calls or none.
+   * Writes the calls, and returns without waiting. The log accepts either all calls or no call.
    *
    * @param ticket a ticket obtained before the calls were decided; this method always uses the
    *     ticket up
@@ -67,9 +69,9 @@ public interface CallLog extends AutoCloseable {
   Health check();
 
   /**
-   * Refuses further calls, and sends the pending calls for at most the configured time. Unsent
-   * calls stay in the journal, and the next process that opens the journal sends them. Blocks.
-   * Idempotent.
+   * Refuses further calls, and waits at most the configured time until the pending calls are sent.
+   * Unsent calls stay in the journal; the next process that opens the journal sends these calls.
+   * Blocks. Idempotent.
    */
   @Override
   void close();

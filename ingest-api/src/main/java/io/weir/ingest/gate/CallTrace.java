@@ -40,6 +40,9 @@ public interface CallTrace {
    */
   void recorded(List<Recorded> results);
 
-  /** Called when an unexpected exception prevented writing the calls. No result follows. */
+  /**
+   * Called when the gate could not write the calls because of an unexpected exception. No result
+   * follows.
+   */
   void notRecorded();
 }

@@ -16,9 +16,9 @@ final class Charges {
   private Charges() {}
 
   /**
-   * Returns the charges of a call that the cache decided. For an allowed call, these are all
-   * charged buckets with their stamps. For a denied call, this is the bucket that denied it, with
-   * cost 0, if the bucket exists. Omits the buckets of policies that are not recorded.
+   * Returns the charges of a call that the cache decided. An allowed call has a charge with a stamp
+   * for each charged bucket. A denied call has one charge with cost 0, for the bucket that denied
+   * the call, if this bucket exists. Omits the buckets of policies that are not recorded.
    */
   static List<Charge> of(MatchedPolicies matched, Decision.Decided decision, long costTokens) {
     long now = decision.decidedAtEpochMicros();
@@ -54,7 +54,7 @@ final class Charges {
 
   /**
    * Returns the charges of a call that was allowed without the cache. Each enforced bucket owes the
-   * cost. Shadow buckets are omitted, because they deny no call, and it is unknown whether the
+   * cost. Shadow buckets are omitted: they deny no call, and the node does not know whether the
    * cache would have charged them.
    */
   static List<Charge> unstamped(MatchedPolicies matched, long costTokens) {

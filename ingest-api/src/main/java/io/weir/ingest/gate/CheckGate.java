@@ -31,10 +31,10 @@ import org.jspecify.annotations.Nullable;
  * </ol>
  *
  * <p>A peek is not recorded. All calls of a batch pass each step together, except the step
- * <i>decide</i>: {@link BatchDecider} decides them in parts. The gate decides and records a call
- * with the same snapshot of the policies. {@link #submit(CallRequest)} blocks no thread. {@link
- * #check(List)} blocks the calling thread while the cache decides, while the log writes, and while
- * other batches use the cache. Thread-safe.
+ * <i>decide</i>: {@link BatchDecider} decides the calls in parts. The gate decides and records a
+ * call with the same snapshot of the policies. {@link #submit(CallRequest)} blocks no thread.
+ * {@link #check(List)} blocks the calling thread while the cache decides, while the log writes, and
+ * while other batches use the cache. Thread-safe.
  */
 public final class CheckGate {
   private static final CompletableFuture<CheckOutcome> KEY_REFUSED =
@@ -45,7 +45,7 @@ public final class CheckGate {
           Decision.Cause.TIMEOUT, "the cache did not answer within the caller's timeout");
 
   /**
-   * Runs the stages that follow a timeout, at most one per pending call. The stages do not block.
+   * Runs the dependent stages of decisions after a timeout. The stages do not block.
    */
   private static final Executor AFTER_TIMEOUTS =
       Executors.newFixedThreadPool(
@@ -71,8 +71,8 @@ public final class CheckGate {
   /**
    * Creates a gate.
    *
-   * @param policies returns the policies in force; called once per call; may return a different
-   *     object each time
+   * @param policies returns the policies in force; called once per call; each invocation may return
+   *     another object
    * @param local decides while the cache is unavailable, for policies with failure mode {@code
    *     local}
    * @param newIds returns a new id for a call without an id
@@ -163,8 +163,8 @@ public final class CheckGate {
   }
 
   /**
-   * Decides and records a call like {@link #submit(CallRequest)}, but with its own timeout for the
-   * cache. After the timeout the policies' failure modes decide.
+   * Decides and records a call like {@link #submit(CallRequest)}, but with the given timeout for
+   * the cache. After the timeout the policies' failure modes decide.
    *
    * @param timeout maximum time for the cache's reply; null for the cache's own timeout
    * @param trace receives each step; null if the call is not traced
@@ -253,10 +253,10 @@ public final class CheckGate {
 
   /**
    * Decides each call separately, and records the decided calls together: the log accepts either
-   * all of them or none. Submits the checks in parts of some hundred keys, and waits for the
+   * all calls or no call. Submits the checks in parts of some hundred keys, and waits for the
    * decisions of a part before the next part. A large batch therefore does not delay single checks.
-   * If a check is shed, all later parts are shed too. Calls that share a bucket take tokens from it
-   * in list order.
+   * If a check is shed, all later parts are shed too. If several calls share a bucket, they take
+   * tokens in list order.
    *
    * @param requests 1 to {@value CallLog#MAX_CALLS}
    * @return the outcome of each call, in the list's order
@@ -310,7 +310,7 @@ public final class CheckGate {
 
   /**
    * Returns the outcome that {@link #submit(CallRequest, Duration, CallTrace)} would have now.
-   * Otherwise like {@link #submitPeek(CallRequest)}.
+   * Takes no tokens, records no call, and does not wait.
    *
    * @param timeout maximum time for the cache's reply; null for the cache's own timeout
    * @param trace receives the decision; null if the call is not traced

@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
 /** The outcome of a call. */
 public sealed interface CheckOutcome {
   /**
-   * The cache decided the call. If the cache did not reply, the policies' failure modes decided it.
+   * The call was decided by the cache, or by the policies' failure modes if the cache did not
+   * reply.
    *
    * @param call the recorded event
    * @param limits the state of each policy after the call; empty if the cache did not reply
@@ -77,7 +78,10 @@ public sealed interface CheckOutcome {
     INSTANCE
   }
 
-  /** The log could not record the decision, which is therefore invalid. The caller should retry. */
+  /**
+   * The log could not record the decision. The decision is therefore invalid. The caller should
+   * retry.
+   */
   record NotKept(Recorded.Refused refused) implements CheckOutcome {}
 
   /**

@@ -22,18 +22,18 @@ import org.jspecify.annotations.Nullable;
 /**
  * The properties of a call that represents a descriptor of Envoy's rate limit service. Among
  * policies for descriptors, only the most specific policies apply to the call. A limit in the
- * descriptor overrides the limits of these policies. Immutable.
+ * descriptor overrides the limits of these most specific policies. Immutable.
  *
  * <p>A policy is for descriptors if its match contains the attribute {@value #DOMAIN}. Weir
- * compares two such policies entry by entry, in the order of the descriptor. A complete value is
- * more specific than a prefix, and any prefix is more specific than {@code *}. The longer of two
- * prefixes is the more specific one. If all entries are equally specific, a policy that matches
- * {@value #KEYS} is more specific than a policy without this attribute. Equally specific policies
- * apply together. Policies that are not for descriptors apply to every matching call.
+ * compares two policies for descriptors entry by entry, in the order of the descriptor. A complete
+ * value is more specific than a prefix, and any prefix is more specific than {@code *}. Of two
+ * prefixes, the longer prefix is more specific. If all entries are equally specific, a policy that
+ * matches {@value #KEYS} is more specific than a policy without this attribute. Equally specific
+ * policies apply together. Policies that are not for descriptors apply to every matching call.
  *
  * <p>A policy that applies to the call replaces the policies that its definition names. Named
- * policies for descriptors are also replaced for the other descriptors of the request. If the
- * descriptor overrides the limit of a policy, that policy replaces no policy and is not replaced.
+ * policies for descriptors are also replaced for the other descriptors of the request. A policy
+ * with an overridden limit replaces no policy, and no policy replaces it.
  *
  * @param entries names of the attributes with the values of the entries, in order
  * @param limit the limit that overrides the limits of the policies; null for none
@@ -69,7 +69,7 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
 
   /**
    * Returns the policies that apply to the call: the most specific matching policies without
-   * replaced policies. Their number is at most the maximum number of policies per check.
+   * replaced policies. The result contains at most the maximum number of policies per check.
    *
    * @param matched all policies that match the call, including replaced policies
    * @param nowEpochMillis time by the cache's clock; determines the period of an overriding limit

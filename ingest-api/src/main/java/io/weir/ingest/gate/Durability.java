@@ -4,12 +4,14 @@ package io.weir.ingest.gate;
 /** The durability of a call's record at the time of the response. */
 public enum Durability {
   /**
-   * The record is in this node's journal. It survives a kill of the process, but not the loss of
-   * the disk.
+   * The record is in this node's journal. The record survives a kill of the process, but not the
+   * loss of the disk.
    */
   JOURNALED("journaled"),
 
-  /** The record is in Kafka, on every in-sync replica. It survives the loss of this node. */
+  /**
+   * The record is in Kafka, on every in-sync replica. The record survives the loss of this node.
+   */
   ACKED("acked");
 
   private final String wireName;
@@ -18,7 +20,7 @@ public enum Durability {
     this.wireName = wireName;
   }
 
-  /** Returns the value in responses and settings. */
+  /** Returns the name of this durability in responses and settings. */
   public String wireName() {
     return wireName;
   }

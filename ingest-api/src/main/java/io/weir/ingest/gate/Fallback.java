@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * policies are ignored.
  *
  * <p>If the cache is available but not restored, only quotas with {@code on_cold_cache: hold} and
- * policies that are not recorded take part. The others are ignored, because corrections from the
- * records later charge their buckets.
+ * policies that are not recorded take part. The other policies are ignored, because corrections
+ * from the records later charge their buckets.
  *
  * @param decidedBy FAIL_CLOSED, LOCAL or FAIL_OPEN
  * @param policy the first policy that determined {@code decidedBy}; null if there is none

@@ -17,7 +17,7 @@ import java.util.Objects;
  * is shed or its key is refused. Thread-safe.
  */
 final class GateStatistics {
-  /** Calls answered with 503 because the log could not record them. */
+  /** Calls answered with 503 because the log could not record the call. */
   final Counter notKept;
 
   /** Checks and peeks answered with 503 because this node was too busy for a cache query. */

@@ -15,9 +15,10 @@ import org.jspecify.annotations.Nullable;
  * @param token identifies the slots
  * @param leaseMicros time for which the call holds the slots without a renewal: the shortest lease
  *     of the slots
- * @param taken the slots that this attempt acquired; an earlier attempt of the call held the other
- *     slots
- * @param ofThisTry true if the node created the call's id; no other attempt has the same id then
+ * @param taken the slots that this attempt acquired, without slots that an earlier attempt of the
+ *     call already held
+ * @param ofThisTry true if the node created the call's id; if true, no other attempt has the same
+ *     id
  */
 public record HeldSlots(SlotToken token, long leaseMicros, List<SlotKey> taken, boolean ofThisTry) {
   public HeldSlots {

@@ -167,7 +167,7 @@ final class Judge {
         Charges.of(matched, decided, call.cost()));
   }
 
-  /** Returns the denial by a policy that denies every call. No bucket was queried. */
+  /** Returns the denial by a policy that denies every call. Such a call needs no cache query. */
   private CheckOutcome.Decided blocked(
       Call call, MatchedPolicies matched, MatchedPolicy blocking, long nowEpochMillis) {
     List<LimitStatus> limits =
@@ -290,8 +290,8 @@ final class Judge {
   }
 
   /**
-   * Returns the name of the policy with the smallest fraction of its capacity left. Enforced
-   * policies have precedence.
+   * Returns the name of the policy that has the smallest fraction of its capacity left. Enforced
+   * policies have precedence over shadow policies.
    */
   private static String nearest(List<LimitStatus> limits) {
     LimitStatus nearest = limits.get(0);

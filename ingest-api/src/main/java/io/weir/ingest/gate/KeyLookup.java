@@ -53,8 +53,8 @@ final class KeyLookup {
   }
 
   /**
-   * The calls of a batch that have a known client, and for each request whether its client was
-   * found.
+   * The calls of a batch that have a known client. {@code isFound} states for each request of the
+   * batch whether its client is known.
    */
   record Found(List<Call> calls, List<Boolean> isFound) {
     /**

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * tokens left; calls use the older lease first. Thread-safe.
  */
 final class LeasedBuckets {
-  /** Maximum number of leases: one in use, and its successor. */
+  /** Maximum number of leases: the lease in use, and the next lease. */
   static final int MAX_LEASES = 2;
 
   /**
@@ -40,7 +40,7 @@ final class LeasedBuckets {
    * The use of the buckets within the duration of a lease.
    *
    * @param calls number of calls
-   * @param tokens number of tokens that they took
+   * @param tokens number of tokens that these calls took
    */
   private record Use(int calls, long tokens) {
     static final Use NONE = new Use(0, 0);
@@ -161,7 +161,7 @@ final class LeasedBuckets {
    * @param allowed the cache's reply
    * @param tokens number of requested tokens
    * @param ticket a ticket obtained before the request. The calls of the lease get tickets with the
-   *     same time. When the lease ends, it abandons this ticket
+   *     same time. The lease abandons this ticket when it ends
    * @param askedNanos time of the request by the monotonic clock
    */
   synchronized Lease begin(Decision.Allowed allowed, long tokens, Ticket ticket, long askedNanos) {
@@ -265,7 +265,7 @@ final class LeasedBuckets {
       return lease;
     }
 
-    /** Returns whether another lease should be requested. */
+    /** Returns whether the node should request another lease. */
     boolean isLow() {
       return isLow;
     }
@@ -279,8 +279,8 @@ final class LeasedBuckets {
     }
 
     /**
-     * Returns the reply that the cache would have sent for a smaller lease: one with only the
-     * tokens of this call and of the lease's earlier calls.
+     * Returns the reply that the cache would have sent for a smaller lease, with only the tokens of
+     * this call and of earlier calls.
      *
      * @param index index of the bucket among the buckets of the call
      */

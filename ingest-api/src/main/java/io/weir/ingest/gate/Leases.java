@@ -25,11 +25,11 @@ import org.jspecify.annotations.Nullable;
  * permit leases. A lease has the number of tokens that calls of the same kind recently took within
  * a lease's duration. Thread-safe; no method blocks.
  *
- * <p>The cache charges the tokens of a lease before calls use them. The record of such a call shows
- * a charge at the time of the lease. It equals the record of a normal call that took longer to
- * record. The low watermark does not pass the start of a lease before the lease has ended and its
- * calls are recorded. A correction returns unused tokens, because they are a charge without a
- * record.
+ * <p>The cache charges the tokens of a lease before calls use the tokens. The record of a call that
+ * uses a lease shows a charge at the time of the lease. Such a record equals the record of a normal
+ * call that took longer to record. The low watermark does not pass the start of a lease before the
+ * lease has ended and its calls are recorded. A correction returns unused tokens, because they are
+ * a charge without a record.
  */
 public final class Leases implements AutoCloseable {
   /** Default minimum number of calls within a lease's duration. */
@@ -102,7 +102,7 @@ public final class Leases implements AutoCloseable {
   }
 
   /**
-   * Takes the cost of a call from a lease of its buckets.
+   * Takes the cost of a call from a lease on the call's buckets.
    *
    * @return the tokens; null if no lease has enough tokens left
    */
@@ -227,7 +227,7 @@ public final class Leases implements AutoCloseable {
     unused.increment((double) lease.end());
   }
 
-  /** Ends all leases, and takes no further lease. */
+  /** Ends all leases. A closed object requests no further lease. */
   @Override
   public void close() {
     closed = true;

@@ -24,14 +24,14 @@ import java.util.function.LongSupplier;
  *
  * <p>The buckets are in memory. A bucket starts with this node's share of the tokens that the cache
  * last reported as left, plus the refill since the report. A bucket without a report starts full.
- * An outage therefore does not make tokens available again that calls of this node took from the
- * cache. The decider discards buckets after {@value #FORGET_AFTER_MILLIS} ms without a local
+ * Tokens that calls of this node took from the cache are therefore not available again in an
+ * outage. The decider discards buckets after {@value #FORGET_AFTER_MILLIS} ms without a local
  * decision, and slots when their leases end. When there are more than {@value #MAX_BUCKETS}
- * buckets, it first discards buckets of the clients with the most buckets. A discarded bucket
- * starts full again.
+ * buckets, the decider first discards buckets of the clients with the most buckets. A discarded
+ * bucket starts full again.
  *
  * <p>The decider denies a cost that exceeds the share, even if the limit would permit the cost.
- * Such a call can succeed only when the cache is available again.
+ * A call with such a cost can succeed only when the cache is available again.
  */
 public final class LocalDecider {
   /** Maximum number of nodes that share the traffic. */
@@ -93,7 +93,7 @@ public final class LocalDecider {
   }
 
   /**
-   * Takes the cost from this node's shares of all buckets of a check, or from no share.
+   * Takes the cost of a check from this node's share of every bucket, or from no share.
    *
    * @param whole the check that the cache did not decide; the replies of the returned decision have
    *     the order of its buckets
@@ -211,9 +211,9 @@ public final class LocalDecider {
   }
 
   /**
-   * Notes how many tokens a decision of the cache has taken, so that the next outage does not admit
-   * the same tokens again. After {@value #FORGET_AFTER_MILLIS} ms without a local decision,
-   * discards all buckets except held slots. Held slots also count in the next outage.
+   * Notes how many tokens a decision of the cache has taken. The next outage must not admit the
+   * same tokens again. After {@value #FORGET_AFTER_MILLIS} ms without a local decision, discards
+   * all buckets except held slots. Held slots also count in the next outage.
    *
    * @param buckets the buckets of the check, in the order of the decision's replies
    * @param decided the decision
@@ -244,8 +244,9 @@ public final class LocalDecider {
   }
 
   /**
-   * Takes tokens from this node's share, if it exists, because the cache has admitted them. The
-   * share must stay correct between short outages: the cache does not know the local decisions yet.
+   * Takes tokens from this node's share of a bucket, if the share exists. The cache has admitted
+   * these tokens. Between short outages the share must stay correct, because the cache does not
+   * know the local decisions yet.
    */
   private void lower(BucketRequest whole, long costTokens) {
     lock.lock();

@@ -28,14 +28,14 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 final class PendingReleases {
   /**
-   * Maximum number of calls with pending releases. The cache has about this number of calls pending
-   * at most.
+   * Maximum number of calls with pending releases. About the same number of calls can be pending at
+   * the cache.
    */
   static final int MAX_CALLS = 4_096;
 
   /**
-   * Maximum number of releases retried per decided call. Their work is small compared to the
-   * decision.
+   * Maximum number of releases retried per decided call. This number of releases needs little work
+   * compared to the decision.
    */
   static final int PER_DECIDED_CALL = 4;
 
@@ -140,8 +140,9 @@ final class PendingReleases {
 
   /**
    * Releases slots. If the value of a key is not a set of slots, the cache releases no slot of the
-   * check. Then this method releases each bucket separately, and abandons the release of that key.
-   * A retry would fail until an operator deletes the key, and this deletion also frees the slots.
+   * check. In this case the method releases each bucket separately, and abandons the release of
+   * that key. A retry would fail until an operator deletes the key, and this deletion also frees
+   * the slots.
    *
    * @return the decision on all slots except those with an abandoned release
    */
@@ -169,8 +170,8 @@ final class PendingReleases {
   }
 
   /**
-   * Returns the first decision that is not "allowed". If both are "allowed", combines their
-   * replies.
+   * If both decisions are "allowed", combines their replies. Otherwise returns the first decision
+   * that is not "allowed".
    */
   private static Decision both(Decision first, Decision second) {
     if (first instanceof Decision.Allowed one && second instanceof Decision.Allowed other) {

@@ -17,8 +17,8 @@ public sealed interface Recorded {
 
   /**
    * The call may not have been recorded, and the caller gets status 503. With the reasons {@link
-   * Reason#TIMEOUT} and {@link Reason#WRITE_FAILED}, the write may have succeeded; the call may be
-   * counted or not. With any other reason the call will not be counted.
+   * Reason#TIMEOUT} and {@link Reason#WRITE_FAILED}, the write may have succeeded, and the call may
+   * be counted. With any other reason the call will not be counted.
    *
    * @param detail one sentence for the log; contains no client data
    */

@@ -17,7 +17,7 @@ public sealed interface SlotOutcome {
   record Renewed(SlotToken token, long leaseMicros, DecidedBy decidedBy) implements SlotOutcome {}
 
   /**
-   * The call no longer holds the slots. Other calls may hold them now.
+   * The call no longer holds the slots. Other calls may hold these slots now.
    *
    * @param policies names of the policies that have no slot for the call; empty if the token's
    *     slots belong to no policy in force
@@ -31,13 +31,13 @@ public sealed interface SlotOutcome {
   /**
    * The slots are free.
    *
-   * @param wereHeld whether the call still held any of the slots
+   * @param wereHeld whether the call held at least one of the slots until this release
    */
   record Released(boolean wereHeld) implements SlotOutcome {}
 
   /**
-   * The cache did not reply, so it is unknown whether the call holds the slots. The caller should
-   * retry.
+   * The cache did not reply, and the node does not know whether the call holds the slots. The
+   * caller should retry.
    *
    * @param detail the reason
    */

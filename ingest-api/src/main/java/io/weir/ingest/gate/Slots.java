@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 public final class Slots {
   private static final long MICROS_PER_MILLI = 1_000;
 
-  /** Maximum time that a stopping node continues to release slots. */
+  /** Maximum time for which a stopping node continues to release slots. */
   private static final Duration DRAIN_TIMEOUT = Duration.ofSeconds(2);
 
   /**
@@ -63,10 +63,10 @@ public final class Slots {
 
   /**
    * Renews slots by the limits in force. A lease that has ended cannot be renewed. If the cache has
-   * lost a slot whose lease has not ended, the renewal acquires a free slot. Slots of policies that
-   * are off or deleted expire with their leases. If the call has only such slots and one of the
-   * policies is off, the renewal succeeds without a slot, because new calls do not need a slot of
-   * this policy.
+   * lost a slot before the end of its lease, the renewal acquires a free slot. Slots of policies
+   * that are off or deleted expire with their leases. If the call has only such slots and one of
+   * the policies is off, the renewal succeeds without a slot. New calls do not need a slot of this
+   * policy either.
    */
   public CompletableFuture<SlotOutcome> renew(SlotToken token) {
     PolicyMatcher snapshot = policies.get();
@@ -134,7 +134,7 @@ public final class Slots {
     return new SlotOutcome.Renewed(token.until(nowMicros + leaseMicros), leaseMicros, decidedBy);
   }
 
-  /** Renews a lease without a slot, unless the lease has ended. */
+  /** Renews a lease without acquiring a slot. If the lease has ended, refuses the renewal. */
   private SlotOutcome renewedWithoutSlot(
       SlotToken token, List<MatchedPolicy> of, DecidedBy decidedBy) {
     long nowMicros = clockEpochMillis.getAsLong() * MICROS_PER_MILLI;
@@ -189,8 +189,8 @@ public final class Slots {
 
   /**
    * Releases the slots of a call that was not recorded and therefore does not proceed. If the
-   * caller assigned the id of the call, the slots are not released: another attempt with the same
-   * id may hold them when a late release arrives.
+   * caller assigned the id of the call, the slots are not released. A late release could free the
+   * slots of another attempt with the same id.
    */
   void giveUp(HeldSlots held) {
     if (held.ofThisTry() && !held.taken().isEmpty()) {
@@ -201,8 +201,8 @@ public final class Slots {
   /**
    * Schedules the release of slots for a call that the cache did not decide in time. The call may
    * have acquired slots in the cache although its outcome contains no slots. These slots are
-   * released when the cache decides again. If the caller assigned the id of the call, they are not
-   * released, because another attempt may hold them.
+   * released when the cache decides again. If the caller assigned the id of the call, the slots are
+   * not released, because another attempt may hold these slots.
    *
    * @param held the slots that the answered call holds; null for none
    */
@@ -241,8 +241,8 @@ public final class Slots {
   }
 
   /**
-   * Retries pending releases, because the cache has just replied. Also called when the node has no
-   * calls. Does not block.
+   * Retries pending releases, because the cache has just replied. This method is also called when
+   * the node has no calls. Does not block.
    *
    * @param nowEpochMicros time by the cache's clock
    */
@@ -251,7 +251,7 @@ public final class Slots {
   }
 
   /**
-   * Retries the pending releases before the node stops. Ends at the first release that the cache
+   * Retries the pending releases before the node stops. Stops at the first release that the cache
    * does not decide.
    */
   public void drain() {
@@ -261,7 +261,7 @@ public final class Slots {
   /**
    * Releases slots.
    *
-   * @param isAwaited whether a caller waits for the result, and retries if it is unknown
+   * @param isAwaited whether a caller waits for the result, and retries if the result is unknown
    */
   private CompletableFuture<SlotOutcome> release(
       SlotToken token, List<SlotKey> keys, boolean isAwaited) {

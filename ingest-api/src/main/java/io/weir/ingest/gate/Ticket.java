@@ -16,8 +16,8 @@ public interface Ticket {
 
   /**
    * Returns the time that the low watermark does not pass. Normally this is the time at which the
-   * ticket was obtained. After the clock stepped back, it is the time that this process had reached
-   * before. After a restart, batches from the journal may carry a later watermark.
+   * ticket was obtained. After the clock stepped back, this is the time that the process had
+   * reached before the step. After a restart, batches from the journal may carry a later watermark.
    */
   default long heldAtEpochMillis() {
     return begunAtEpochMillis();

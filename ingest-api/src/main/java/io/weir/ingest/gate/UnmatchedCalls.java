@@ -11,7 +11,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Counts the checks that match no policy and therefore have no limit. There is one counter for each
  * prefix of an endpoint up to the second slash, such as {@code GET /v1}. Logs the first check of
- * each prefix. Callers choose endpoints, so the number of counted prefixes is bounded. Thread-safe.
+ * each prefix. The number of counted prefixes is bounded, because callers choose the endpoints.
+ * Thread-safe.
  */
 final class UnmatchedCalls {
   static final int MAX_PREFIXES = 20;

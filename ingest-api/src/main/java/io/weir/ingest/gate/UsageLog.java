@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class UsageLog {
   /**
-   * The version of the policies in a line without a decision. For this version, an audit expects no
-   * matching policy.
+   * The version of the policies in a line without a decision. An audit expects that no policy
+   * matches a line with this version.
    */
   private static final long NO_POLICIES = 0;
 
@@ -51,7 +51,7 @@ public final class UsageLog {
   }
 
   /**
-   * Records either all of the usage events or none, and returns without waiting.
+   * Records either all of the usage events or no event, and returns without waiting.
    *
    * @param usages 1 to {@value CallLog#MAX_CALLS}, each with a quantity of at least 1
    * @return completes with one result per event in the same order. Dependent actions must not

@@ -6,9 +6,9 @@ import com.netflix.concurrency.limits.limit.Gradient2Limit;
 import com.netflix.concurrency.limits.limit.WindowedLimit;
 
 /**
- * A bound on concurrent calls that adapts to their latency. The bound falls while calls take longer
- * than the average of the last minutes, because slow calls show that calls wait for each other.
- * Otherwise the bound rises. Thread-safe.
+ * A bound on concurrent calls that adapts to their latency. While calls take longer than the
+ * average of the last minutes, the bound falls, because slow calls show that calls wait for each
+ * other. At other times the bound rises. Thread-safe.
  *
  * @see <a href="https://github.com/Netflix/concurrency-limits">concurrency-limits</a>, the library
  *     with the Gradient2 algorithm that this class uses

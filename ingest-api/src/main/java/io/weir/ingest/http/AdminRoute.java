@@ -107,7 +107,7 @@ final class AdminRoute {
   }
 
   /**
-   * Refuses a body unless its type is JSON. Without this rule, a web page could send a change
+   * Refuses a body with another type than JSON. Without this rule, a web page could send a change
    * without a CORS preflight request.
    */
   private static void requireJson(Context context) throws Invalid {

@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
  * Decides whether to admit a request, before any other work for the request. Refuses a request if
  * too many requests of its {@link Kind} are in progress. While calls wait too long for a thread,
  * also refuses a {@linkplain QueueDelayShedder share} of the calls. An admitted call that needs a
- * thread is {@link #queue queued}, and {@link #begin begins} when a thread runs it. Every admitted
- * request ends with {@link #end}. Thread-safe.
+ * thread is {@link #queue queued}, and {@link #begin begins} when a thread runs the call. Every
+ * admitted request ends with {@link #end}. Thread-safe.
  */
 final class Admission {
   /** Maximum number of concurrent batches. The body of a batch has up to 1 MiB. */
@@ -41,7 +41,7 @@ final class Admission {
 
   /** The kinds of requests. Each kind has a bound. */
   enum Kind {
-    /** A call that occupies no thread. Its latency changes the adaptive bound. */
+    /** A call that occupies no thread. The latency of such calls changes the adaptive bound. */
     CALL,
     /**
      * A call that occupies a thread. The durations of such calls vary too much for the adaptive

@@ -29,8 +29,9 @@ import org.jspecify.annotations.Nullable;
  * admitted, because they cost almost nothing.
  *
  * <p>This handler runs on the thread that reads the connections, and never blocks that thread
- * (Jetty's {@code NON_BLOCKING}). It sheds a call before the call waits, at a fraction of the cost
- * of serving the call. A call's wait for a thread begins here, so this class can measure that wait.
+ * (Jetty's {@code NON_BLOCKING}). The handler sheds a call before the call waits. Shedding a call
+ * costs a fraction of serving the call. A call's wait for a thread begins here; this class can
+ * therefore measure that wait.
  */
 final class AdmissionHandler extends Handler.Wrapper {
   /** The request attribute that holds the body of a request for the servlet. */
@@ -42,7 +43,8 @@ final class AdmissionHandler extends Handler.Wrapper {
 
   /**
    * Maximum size of a body that the connection's thread processes. Larger bodies get a thread,
-   * because parsing them may take as long as many calls. Bodies of calls have some hundred bytes.
+   * because parsing such a body may take the time of many calls. Bodies of calls have some hundred
+   * bytes.
    */
   private static final int MAX_BYTES_WITHOUT_THREAD = 8 * 1024;
 
@@ -60,9 +62,9 @@ final class AdmissionHandler extends Handler.Wrapper {
   private static final long REQUESTS_PER_CONNECTION = 64;
 
   /**
-   * Header fields that are hidden from the servlet. With the first field, the servlet would process
-   * a request as if it had another method; a link in a web page could then settle a call. With the
-   * other fields, the servlet would open a WebSocket, but no route supports WebSockets.
+   * Header fields that are hidden from the servlet. The first field changes the method that the
+   * servlet processes; a link in a web page could then settle a call. With the other fields, the
+   * servlet would open a WebSocket, but no route supports WebSockets.
    */
   private static final Set<String> HIDDEN =
       Set.of("X-HTTP-Method-Override", "Upgrade", "Sec-WebSocket-Key", "Sec-WebSocket-Version");
@@ -196,8 +198,9 @@ final class AdmissionHandler extends Handler.Wrapper {
   /**
    * A request from its arrival to the end of its response. An admitted request occupies a place of
    * the {@link Admission} until its response is complete. A complete response is {@link
-   * UnreadAnswers unread} while the server cannot write it because the caller has not read earlier
-   * responses. This object is the callback of the response to its request.
+   * UnreadAnswers unread} until the server can write it. The server cannot write a response before
+   * the caller has read earlier responses. This object is the callback of the response to its
+   * request.
    */
   private final class Visit extends Callback.Nested
       implements BodyReader.Ended, Exchange.Answered, UnreadAnswers.Answer {
@@ -214,7 +217,7 @@ final class AdmissionHandler extends Handler.Wrapper {
     /**
      * Creates a visit for a request that is not admitted yet.
      *
-     * @param callback completed when the response is written, or cannot be written
+     * @param callback completed when the server has written the response or cannot write it
      * @param route the route of the request; null if the servlet serves the request
      */
     Visit(
@@ -263,7 +266,7 @@ final class AdmissionHandler extends Handler.Wrapper {
           : Admission.Kind.CALL;
     }
 
-    /** Admits the request, or sheds it and returns false. */
+    /** Admits the request and returns true, or sheds the request and returns false. */
     private boolean isAdmitted(Admission.Kind asked) {
       Shed refusal = admission.tryAdmit(asked);
       if (refusal != null) {
@@ -328,7 +331,7 @@ final class AdmissionHandler extends Handler.Wrapper {
       }
     }
 
-    /** Ends the visit after the response was written, or cannot be written. */
+    /** Ends the visit when the server has written the response or cannot write it. */
     @Override
     public void completed() {
       switch (stage.getAndSet(Stage.WRITTEN)) {

@@ -55,8 +55,8 @@ final class AnsweringConnector extends ServerConnector {
 
   /**
    * A queue of tasks for the thread of a selector. The tasks write responses on the connections
-   * that the thread reads. In one round the thread runs all tasks that arrived while it was busy.
-   * One wake-up of the thread therefore serves many tasks. Thread-safe.
+   * that the thread reads. In one round the thread runs all tasks that arrived during the previous
+   * work. One wake-up of the thread therefore serves many tasks. Thread-safe.
    */
   private final class SelectorTasks {
     private final ManagedSelector selector;

@@ -123,8 +123,8 @@ final class ApiKeyRoutes {
   }
 
   /**
-   * Refuses a key that has already expired. Does not check that the value is a time; a later check
-   * of the entry does.
+   * Refuses a key that has already expired. Accepts a value that is not a time, because a later
+   * check of the entry refuses such a value.
    */
   private static void requireFuture(JsonNode expiresAt) throws Invalid {
     try {

@@ -39,7 +39,7 @@ enum AuthzDialect {
     this.targetField = targetField;
   }
 
-  /** Returns the dialect that a path belongs to; null for none. */
+  /** Returns the dialect of a path; null if the path belongs to no dialect. */
   static @Nullable AuthzDialect of(String path) {
     if (path.startsWith(PREFIX)) {
       for (AuthzDialect each : ALL) {

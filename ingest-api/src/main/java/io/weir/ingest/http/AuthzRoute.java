@@ -11,11 +11,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The routes {@code /v1/authz/…} for forward auth by gateways. A route reads the call from header
- * fields. Then it decides and records the call like {@link CheckRoute}. Thread-safe.
+ * fields. Then the route decides and records the call like {@link CheckRoute}. Thread-safe.
  */
 final class AuthzRoute {
   /**
-   * The field with the status that the gateway should return to its caller. Sent to gateways that
+   * The field with the status that the gateway should return to its caller. Used for gateways that
    * accept only 403 for a denied call.
    */
   static final String STATUS = "X-RateLimit-Status";

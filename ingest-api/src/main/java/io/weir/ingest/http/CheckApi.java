@@ -66,10 +66,10 @@ public final class CheckApi implements AutoCloseable {
   /**
    * The components that the routes use.
    *
-   * @param cache the decision cache; readiness responses contain its health
-   * @param log the log; readiness responses contain its health, and the node is ready only while
-   *     the log is healthy
-   * @param corrections returns the health of the corrections; it does not affect readiness
+   * @param cache the decision cache; readiness responses contain the cache's health
+   * @param log the log; readiness responses contain the log's health, and the node is ready only
+   *     while the log is healthy
+   * @param corrections returns the health of the corrections; this health does not affect readiness
    * @param isStarted whether the node has completed its start; a starting node is not ready
    * @param metrics returns the metrics in the Prometheus text format
    * @param policies the node's policies, and the access rules for reading and changing them; null
@@ -158,7 +158,7 @@ public final class CheckApi implements AutoCloseable {
     return start(parts, settings, null, statistics);
   }
 
-  /** Starts the server. Calls run on the given threads, or on the server's threads if null. */
+  /** Starts the server. Calls run on the given threads; if null, on the server's threads. */
   static CheckApi start(
       Parts parts,
       HttpSettings settings,
@@ -232,8 +232,9 @@ public final class CheckApi implements AutoCloseable {
   }
 
   /**
-   * Refuses an alternative spelling of a path that is served without the servlet. Such a request
-   * reaches the servlet, and the bounds of the route were not applied to the request.
+   * Refuses an alternative spelling of a path that is served without the servlet. The bounds of the
+   * route were not applied to a request with such a spelling, because only the servlet accepts the
+   * spelling.
    */
   private static void refuseAlternativePath(Context context) {
     answer(context, Routes.CHECK_API.missing(context.req().getRequestURI()));

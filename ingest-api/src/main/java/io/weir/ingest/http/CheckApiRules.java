@@ -50,7 +50,7 @@ final class CheckApiRules implements AccessHandler.Rules {
     return AuthzDialect.of(request.getHttpURI().getPath()) != null;
   }
 
-  /** Returns false. In this API, tokens are not restricted to some clients. */
+  /** Returns false. No route of this API uses the clients of a token. */
   @Override
   public boolean looksAtClients(Request request) {
     return false;

@@ -81,7 +81,7 @@ final class CheckRequest {
     return new Call(new CallFacts(client, endpoint, meter, address(ip), attributes), cost, id);
   }
 
-  /** Reads an id. A later settlement must be able to contain the id in its path. */
+  /** Reads an id. The id must be valid in the path of a later settlement. */
   private static String id(JsonParser json, JsonToken value, String member)
       throws IOException, Invalid {
     String id = JsonBody.name(json, value, member);

@@ -111,8 +111,8 @@ final class CheckResponse {
 
   /**
    * Writes one outcome of a batch into an open object. The object has the members of a check's
-   * response, and two more: the status and the position. For a single check, these two are outside
-   * the body.
+   * response, and two more: the status and the position. For a single check, the status and the
+   * position are outside the body.
    */
   static void writeOutcome(JsonGenerator json, CheckOutcome outcome) throws IOException {
     Problem problem = problem(outcome);

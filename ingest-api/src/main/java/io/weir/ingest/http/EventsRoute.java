@@ -89,8 +89,8 @@ final class EventsRoute {
   }
 
   /**
-   * Accepts a batch. Each event is accepted or refused separately, and the accepted events are
-   * recorded together.
+   * Accepts a batch. The route accepts or refuses each event separately, and records the accepted
+   * events together.
    */
   void batch(Exchange exchange) throws Invalid {
     exchange.requireNoParameters();

@@ -30,8 +30,8 @@ import org.slf4j.LoggerFactory;
 /**
  * A request with its complete body, and the response. Used by routes that are served without the
  * servlet. The route responds once, with {@link #write} or {@link #refuse}, immediately or {@link
- * #answerLater later}. These methods do not wait until the caller reads the response. May be passed
- * between threads; only one thread may use it at a time.
+ * #answerLater later}. These methods do not wait until the caller reads the response. An exchange
+ * may be passed between threads; only one thread may use the exchange at a time.
  */
 final class Exchange {
   private static final HttpField JSON =
@@ -74,7 +74,7 @@ final class Exchange {
   /**
    * Creates an unanswered exchange.
    *
-   * @param callback completed when the response is written, or cannot be written
+   * @param callback completed when the server has written the response or cannot write it
    * @param body the complete body of the request; not copied
    */
   Exchange(Request request, Response response, Callback callback, byte[] body, Answered answered) {
@@ -149,7 +149,7 @@ final class Exchange {
     return response.getHeaders();
   }
 
-  /** Responds with a JSON body. The body is a problem document unless the status is 200. */
+  /** Responds with a JSON body. With any status except 200, the body is a problem document. */
   void write(int status, byte[] json) {
     write(status, status == HttpStatus.OK_200 ? JSON : PROBLEM, json);
   }
@@ -226,7 +226,7 @@ final class Exchange {
     gateway = dialect;
   }
 
-  /** Responds with a problem. Adds a Retry-After field to a 503 response unless it has one. */
+  /** Responds with a problem. If a 503 response has no Retry-After field, adds this field. */
   void refuse(Problem problem) {
     if (gateway != null && gateway.knowsForbiddenOnly()) {
       ProblemWriter.writeWithoutBody(response, callback, problem);
@@ -247,9 +247,9 @@ final class Exchange {
   }
 
   /**
-   * Responds when a result is available. The response is written on the thread that reads the
-   * connection, because no other thread must be woken then. If the result or the response fails,
-   * calls {@link #fail}.
+   * Responds when a result is available. The thread that reads the connection writes the response,
+   * because this wakes up no other thread. If the result or the response fails, calls {@link
+   * #fail}.
    *
    * @param answering responds with the result; must not block
    */

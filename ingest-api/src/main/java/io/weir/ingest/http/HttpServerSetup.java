@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 /** Configures the HTTP server: its threads, its connector and its bounds. */
 final class HttpServerSetup {
   /**
-   * Maximum time without a byte read or written during a request. No thread is blocked during this
-   * time.
+   * Maximum time during a request in which no byte is read or written. No thread is blocked during
+   * this time.
    */
   private static final Duration STALLED = Duration.ofSeconds(15);
 

@@ -15,14 +15,14 @@ import java.time.Duration;
  * @param maxCallsUnderWay maximum number of calls in progress, 1 to {@value #MAX_CALLS_UNDER_WAY}
  * @param adaptiveBound whether the bound on calls in progress adapts to their latency, up to {@code
  *     maxCallsUnderWay}
- * @param queueDelayTarget maximum wait of calls for a thread, 0 to 10 s; if calls wait longer, some
- *     calls are shed; 0 disables shedding by delay
+ * @param queueDelayTarget wait of calls for a thread, 0 to 10 s; if calls wait longer, some calls
+ *     are shed; 0 disables this shedding
  * @param maxConnections maximum number of open connections, 1 to {@value #MAX_CONNECTIONS}; further
  *     connections wait to be accepted
  * @param keepAlive idle timeout of a connection, 1 s to 1 h. Should be longer than the idle timeout
  *     of load balancers; otherwise a load balancer may send a call on a connection that Weir closes
- * @param maxUnreadBytes maximum number of bytes of {@linkplain UnreadAnswers responses} that
- *     callers have not yet read; 0 for an eighth of the heap, but at least 64 MiB
+ * @param maxUnreadBytes maximum number of bytes of {@linkplain UnreadAnswers unread responses}; 0
+ *     for an eighth of the heap, but at least 64 MiB
  * @param unknownMembers the treatment of bodies with unknown members
  * @param limitHeaders the header fields that report limits to callers
  * @param authz the rules that derive calls from a gateway's header fields

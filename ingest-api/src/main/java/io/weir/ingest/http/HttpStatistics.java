@@ -44,7 +44,7 @@ public final class HttpStatistics {
     HEADERS,
     /** The body. */
     BODY,
-    /** The response: the caller did not read it. */
+    /** The response, because the caller did not read it. */
     ANSWER
   }
 
@@ -151,8 +151,8 @@ public final class HttpStatistics {
   }
 
   /**
-   * Begins to measure the durations of requests. Earlier requests only warm the server up, and are
-   * not measured.
+   * Begins to measure the durations of requests. Earlier requests are not measured, because they
+   * only warm up the server.
    */
   public void beginTiming() {
     timing = true;

@@ -31,7 +31,7 @@ final class IncompleteBodies implements SlowHeads.Bodies {
   private volatile boolean stopping;
 
   /**
-   * Registers a reader that must wait for more bytes, and counts the bytes of its buffer.
+   * Registers a reader that must wait for more bytes, and counts the bytes of the reader's buffer.
    *
    * @return false if the reader's bytes would exceed the bound of all incomplete bodies
    */

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads a body that is one JSON object or an array of objects. For any other body, throws an
- * exception. Its message is Weir's description of the error, not the parser's.
+ * exception with Weir's own description of the error.
  */
 final class JsonBody {
   private static final int MAX_NESTING = 32;
@@ -217,8 +217,9 @@ final class JsonBody {
 
   /**
    * Returns whether the bytes are valid UTF-8 (RFC 8259 §8.1) without a NUL byte; JSON allows NUL
-   * only in escaped form. The parser does not check these rules. It also accepts UTF-16, and
-   * overlong forms in member names. Another reader could refuse such a body or read it differently.
+   * only in escaped form. The parser does not check these rules. The parser also accepts UTF-16,
+   * and overlong forms in member names. Another reader could refuse such a body or read it
+   * differently.
    */
   private static boolean isUtf8(byte[] bytes) {
     boolean ascii = true;

@@ -61,7 +61,7 @@ public record LimitHeaders(Set<Form> forms, Duration retryJitter) {
       return prefix;
     }
 
-    /** Returns whether the reset is a point in time. Otherwise it is a duration. */
+    /** Returns true if the reset is a point in time, false if the reset is a duration. */
     boolean sinceEpoch() {
       return sinceEpoch;
     }

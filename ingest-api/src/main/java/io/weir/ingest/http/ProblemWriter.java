@@ -19,13 +19,13 @@ import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * Writes problem documents for requests that reach no route. Such a request was not admitted, or
- * the server refused it. The server refuses malformed requests and requests with a too large
- * header. Never blocks.
+ * Writes problem documents for requests that reach no route. Either the request was not admitted,
+ * or the server refused the request. The server refuses malformed requests and requests with a too
+ * large header. Never blocks.
  */
 final class ProblemWriter implements Request.Handler {
   /**
-   * A field of every response. It prevents HTTP caches from storing the response, because a
+   * A field of every response. This field prevents HTTP caches from storing the response, because a
    * response is valid only for a moment.
    */
   static final HttpField NOT_STORED = new PreEncodedHttpField(HttpHeader.CACHE_CONTROL, "no-store");
@@ -75,7 +75,7 @@ final class ProblemWriter implements Request.Handler {
     write(response, callback, problem);
   }
 
-  /** Writes the response. Adds a Retry-After field to a 503 response unless it has one. */
+  /** Writes the response. If a 503 response has no Retry-After field, adds this field. */
   static void write(Response response, Callback callback, Problem problem) {
     byte[] body = problem.toJson();
     writeStatus(response, problem);

@@ -13,10 +13,10 @@ import java.util.Map;
  * by a thread. The share is computed again in each {@linkplain #INTERVAL_NANOS interval}:
  *
  * <ul>
- *   <li>The <i>delay</i> of an interval is the shortest wait of the calls that began in it. If
- *   calls wait but none began, the delay grows by the length of the interval. If there are several
- *   queues, the longest delay applies. The shortest wait distinguishes two cases (CoDel [1]). After
- *   a burst, the queue is empty for a moment. A standing queue is never empty.
+ *   <li>The <i>delay</i> of an interval is the shortest wait of the calls that began in the
+ *   interval. If calls wait but no call began, the delay grows by the length of the interval. If
+ *   there are several queues, the longest delay applies. The shortest wait distinguishes two cases
+ *   (CoDel [1]). After a burst, the queue is empty for a moment. A standing queue is never empty.
  *   <li>If the delay exceeds the target in two consecutive intervals, the share grows in proportion
  *   to the excess and to the growth of the delay. The growth of the delay in seconds per second
  *   shows by how much the calls exceed the capacity. This is a proportional-integral controller
@@ -54,7 +54,7 @@ final class QueueDelayShedder {
 
   private static final double DECAY = 0.95;
 
-  /** A smaller share is set to zero. */
+  /** Minimum share. A smaller share is set to zero. */
   private static final double LEAST_SHARE = 0.01;
 
   /** Number of intervals in which even the largest share decays to zero. */
@@ -79,7 +79,7 @@ final class QueueDelayShedder {
   /**
    * Creates a shedder with a share of 0.
    *
-   * @param targetNanos wait above which calls are shed, above 0
+   * @param targetNanos the target of the delay, above 0; if the delay is longer, calls are shed
    * @param nowNanos the current time
    */
   QueueDelayShedder(long targetNanos, long nowNanos) {

@@ -9,9 +9,10 @@ import java.util.Set;
 
 /**
  * The complete responses that Weir cannot write yet, because callers do not read from their
- * connections. Such a response occupies memory, but no thread. If the total size exceeds a bound,
- * Weir closes the connection with the oldest read progress. Callers that do not read therefore
- * displace each other. Callers that read slowly still receive their responses. Thread-safe.
+ * connections. An unread response occupies memory, but no thread. If the total size exceeds a
+ * bound, Weir closes the connection with the oldest read progress. Callers that do not read
+ * therefore displace each other. Callers that read slowly still receive their responses.
+ * Thread-safe.
  */
 final class UnreadAnswers {
   private final Counter closed;
@@ -33,14 +34,14 @@ final class UnreadAnswers {
      */
     long progressNanos();
 
-    /** Closes the connection, unless the response has been written. */
+    /** Closes the connection. Does nothing if the response has been written. */
     void close();
   }
 
   /**
    * Creates an empty set.
    *
-   * @param closed counts the responses whose connections were closed
+   * @param closed counts the responses that were lost because Weir closed the connection
    * @param maxBytes maximum number of bytes of all responses
    */
   UnreadAnswers(Counter closed, long maxBytes) {
@@ -56,7 +57,10 @@ final class UnreadAnswers {
     }
   }
 
-  /** Adds a response, and removes and returns the responses whose connections must be closed. */
+  /**
+   * Adds a response. Removes and returns other responses if the total size exceeds the bound; the
+   * caller must close their connections.
+   */
   private synchronized List<Answer> add(Answer answer) {
     begun.add(answer);
     bytes += answer.bytes();

@@ -11,12 +11,12 @@ import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * The response of a servlet. It is buffered until it is complete, and then written without blocking
- * a thread. Without the buffer, a caller that does not read would block the servlet's thread. The
- * servlet's responses have a size of some KiB. Used by one thread at a time.
+ * The response of a servlet. The response is buffered until it is complete, and then written
+ * without blocking a thread. Without the buffer, a caller that does not read would block the
+ * servlet's thread. The servlet's responses have a size of some KiB. Used by one thread at a time.
  *
- * <p>This object is also the callback of the servlet. It completes the request's own callback when
- * the servlet has ended and the response is written.
+ * <p>This object is also the callback of the servlet. This callback completes the request's own
+ * callback when the servlet has ended and the response is written.
  */
 final class WholeAnswer extends Response.Wrapper implements Callback {
   private final Callback ending;
@@ -24,7 +24,8 @@ final class WholeAnswer extends Response.Wrapper implements Callback {
   private ByteArrayOutputStream kept = new ByteArrayOutputStream();
 
   /**
-   * Number of operations that have not ended: the servlet, and the write after its begin.
+   * Number of operations that have not ended: the work of the servlet, and later also the write of
+   * the response.
    */
   private final AtomicInteger awaited = new AtomicInteger(1);
 
