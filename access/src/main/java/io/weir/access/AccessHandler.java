@@ -98,7 +98,7 @@ public final class AccessHandler extends Handler.Wrapper {
       return super.handle(request, response, callback);
     }
     List<String> given = request.getHeaders().getValuesList(HttpHeader.AUTHORIZATION);
-    // of two fields, a proxy may have checked the other field
+    // if the request has two such fields, a proxy may have checked the other field
     String authorization = given.size() == 1 ? given.get(0) : null;
     Optional<Access.Verdict> known = access.known(authorization);
     if (known.isPresent()) {

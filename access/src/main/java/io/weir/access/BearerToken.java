@@ -12,7 +12,7 @@ public final class BearerToken {
   private static final int RANDOM_BYTES = 32;
   private static final String SCHEME = "Bearer ";
 
-  /** Maximum length of a token in characters. An issuer's tokens may have several kilobytes. */
+  /** Maximum length of a token in characters. An issuer's tokens can have several kilobytes. */
   private static final int MAX_CHARS = 8_192;
 
   private static final SecureRandom RANDOM = new SecureRandom();

@@ -36,7 +36,8 @@ public final class Tls implements AutoCloseable {
   private static final String WITHOUT_AUTHENTICATED_ENCRYPTION = "^.*_CBC_.*$";
 
   static {
-    // Netty has no setting for it; the JDK reads the property at the first handshake of a server
+    // Netty has no setting for renegotiation; the JDK reads the property at the first handshake of
+    // a server
     System.setProperty("jdk.tls.rejectClientInitiatedRenegotiation", "true");
   }
 

@@ -66,7 +66,7 @@ public enum LimitAlgorithm {
     this.wireName = wireName;
   }
 
-  /** Source of a limit's members, from which {@link #read} reads the limit. */
+  /** Source of a limit's members, from which {@link LimitAlgorithm#read} reads the limit. */
   public interface MemberSource {
     /** Returns the value of a member; 0 if the member is absent. */
     long member(String name);

@@ -45,7 +45,7 @@ public sealed interface PeriodicLimit extends PolicyLimit
   }
 
   private long laterSeconds(String bucket) {
-    // the Java specification defines String.hashCode; the factor mixes its bits
+    // the Java specification defines String.hashCode; the factor mixes the bits of the hash code
     int hash = bucket.hashCode() * 0x9E3779B9;
     return Math.floorMod(hash ^ (hash >>> 16), resetJitterSeconds() + 1);
   }

@@ -208,7 +208,7 @@ public record CallEvent(
     } catch (NoSuchAlgorithmException impossible) {
       throw new IllegalStateException("this Java platform does not provide SHA-256", impossible);
     }
-    // a line feed separates the members because names do not contain it
+    // a line feed separates the members, because names contain no line feed
     sha256.update((endpoint + '\n' + meter + '\n' + cost).getBytes(StandardCharsets.UTF_8));
     return Base64.getEncoder()
         .withoutPadding()

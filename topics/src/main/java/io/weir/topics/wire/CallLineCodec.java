@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
  * key, epoch, cost, charged, version, full_at_us, capacity, refill_tokens, refill_period_us,
  * ends_at_us}. A charge without {@code epoch} has no stamp, and a charge without {@code capacity}
  * has no limit.
- * A quota has {@code ends_at_us} and no refill. Absent {@code version} and {@code full_at_us} mean
- * 0.
+ * A quota has {@code ends_at_us} and no refill. If {@code version} or {@code full_at_us} is absent,
+ * its value is 0.
  *
  * <p>Without {@code policy}, {@code ip_prefix} or {@code charges}, the call has no such value. The
  * defaults are 0 for {@code policies_version}, false for {@code id_from_caller}, and the UTC month
