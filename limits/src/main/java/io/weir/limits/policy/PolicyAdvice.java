@@ -113,9 +113,8 @@ public final class PolicyAdvice {
             other ->
                 advise(
                     policy,
-                    "and '"
-                        + other.name()
-                        + "' replace each other, so neither policy limits a call that both match"));
+                    "and '%s' replace each other, so neither policy limits a call that both match"
+                        .formatted(other.name())));
     if (policy.mode() == PolicyMode.SHADOW) {
       List<String> enforced =
           policies.stream()
