@@ -53,7 +53,7 @@ public final class LogBudget extends TurboFilter {
     }
   }
 
-  /** Creates a filter. Logback's configuration calls this. */
+  /** Creates a filter. Logback's configuration calls this constructor. */
   public LogBudget() {
     this(System::nanoTime);
   }

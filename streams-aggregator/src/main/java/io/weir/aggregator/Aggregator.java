@@ -40,8 +40,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A running aggregator. It consists of the Streams application that counts calls, the table of the
- * newest usage figures, and the reports API. Thread-safe.
+ * A running aggregator. An aggregator consists of the Streams application that counts calls, the
+ * table of the newest usage figures, and the reports API. Thread-safe.
  *
  * <p>An aggregator that restarts with the same {@code WEIR_INSTANCE} gets its partitions back
  * without a rebalance.

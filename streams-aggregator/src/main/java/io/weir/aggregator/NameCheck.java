@@ -108,8 +108,8 @@ final class NameCheck {
    * happens if the consumer has abandoned the request before the broker processes the request
    * (KAFKA-20983). No process keeps the member of that request alive, so Kafka removes it at the
    * session timeout. A session begins again when a rebalance ends. So this method waits for the
-   * session timeout and {@link #MARGIN} after the last rebalance. In total it waits at most {@value
-   * #MAX_WAITS} times as long. It returns false if Kafka does not answer.
+   * session timeout and {@link #MARGIN} after the last rebalance. In total, the method waits at
+   * most {@value #MAX_WAITS} times as long. The method returns false if Kafka does not answer.
    */
   static boolean isTaken(StreamsSettings settings) {
     String thread = Thread.currentThread().getName();

@@ -24,7 +24,8 @@ final class KafkaProbe {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
 
   /**
-   * Longer than the connect timeout: a busy broker accepts connections at once, but responds late.
+   * This timeout is longer than the connect timeout, because a busy broker accepts connections at
+   * once, but responds late.
    */
   private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(15);
 

@@ -36,7 +36,7 @@ public final class Stop<T extends AutoCloseable> {
 
   private static final Logger LOG = LoggerFactory.getLogger(Stop.class);
 
-  /** The exit status of a process that ends without a signal; 0 if a signal ends it. */
+  /** The exit status of a process that ends without a signal; 0 if a signal ends the process. */
   private static final AtomicInteger OWN_STATUS = new AtomicInteger();
 
   private final Function<T, Duration> limit;

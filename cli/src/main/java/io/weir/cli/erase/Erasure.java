@@ -94,7 +94,7 @@ public final class Erasure {
     }
     if (unreadable != null) {
       throw new CommandFailedException(
-          "a row of the client cannot be read and was not erased; all others were processed: "
+          "a row of the client cannot be read and was not erased; all other rows were processed: "
               + unreadable);
     }
     return tally.report();

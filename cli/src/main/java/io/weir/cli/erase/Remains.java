@@ -19,7 +19,8 @@ public final class Remains {
   private Remains() {}
 
   /**
-   * Returns one line for each place, with the times from the topics' current settings.
+   * Returns one line for each place that keeps data, with the retention from the topics' current
+   * settings.
    *
    * @throws TopicAdminException if Kafka does not answer or refuses
    */

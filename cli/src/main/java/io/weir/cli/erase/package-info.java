@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Erases the rows of one client from the state topic. Depends on the wire formats of the topics,
- * Kafka's clients, and the verifier's topic reader.
+ * Erases the rows of one client from the state topic. This package depends on the wire formats of
+ * the topics, Kafka's clients, and the reader in {@code records}.
  */
 @NullMarked
 package io.weir.cli.erase;

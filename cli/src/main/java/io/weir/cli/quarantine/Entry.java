@@ -65,7 +65,7 @@ record Entry(
     return with(stays, true);
   }
 
-  /** Returns this entry as one that cannot be replayed at present. */
+  /** Returns a copy of this entry that cannot be replayed at present. */
   Entry staying(String why) {
     return with(why, isCounted);
   }

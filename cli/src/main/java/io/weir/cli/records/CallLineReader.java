@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the lines of {@code weir.calls.v1} by the table in docs/topics, without creating objects
- * for each line. It shares no code with the writers or the counters of lines. Not thread-safe.
+ * for each line. This reader shares no code with the writers or the counters of lines. Not
+ * thread-safe.
  */
 public final class CallLineReader {
   private static final int MAX_NAME_BYTES = 256;
@@ -146,7 +147,7 @@ public final class CallLineReader {
       try {
         ended.close();
       } catch (IOException impossible) {
-        throw new UncheckedIOException("bytes in memory can be closed", impossible);
+        throw new UncheckedIOException("the parser of a batch in memory cannot be closed", impossible);
       }
     }
   }

@@ -124,18 +124,20 @@ public record Rate(
     return capacityTokens * unitsPerToken;
   }
 
-  /** Returns the units of tokens, at most 2^60. No bucket can lack so many units. */
+  /**
+   * Converts tokens to units. The result is at most 2^60, because no bucket can lack so many units.
+   */
   public long units(long tokens) {
     return tokens > (1L << 60) / unitsPerToken ? 1L << 60 : tokens * unitsPerToken;
   }
 
-  /** Returns the time of the least number of ticks that add the units, at most 2^60 µs. */
+  /** Returns the shortest time of whole ticks that adds at least {@code units}; at most 2^60 µs. */
   public long microsFor(long units) {
     long ticks = Math.floorDiv(units - 1, unitsPerTick) + 1;
     return micros(ticks);
   }
 
-  /** Returns the time of the whole ticks that add at most the units, at most 2^60 µs. */
+  /** Returns the longest time of whole ticks that adds at most {@code units}; at most 2^60 µs. */
   public long wholeMicrosFor(long units) {
     return micros(Math.floorDiv(units, unitsPerTick));
   }

@@ -32,7 +32,7 @@ public final class Rates {
     return rates.size() - 1;
   }
 
-  /** Returns the rate of a number. */
+  /** Returns the rate with the given number. */
   public Rate of(int number) {
     return byNumber[number];
   }

@@ -69,7 +69,7 @@ final class ComparisonReport {
    * @param asked number of calls within the window before each moment
    * @param exact number of calls that the exact sliding window admits within the window before each
    *     moment
-   * @param span length of the charts, shown at their right end
+   * @param span time span of the charts, shown at the right end of each chart
    */
   String page(List<Curve> curves, List<Integer> asked, List<Integer> exact, String span) {
     page.append("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>")

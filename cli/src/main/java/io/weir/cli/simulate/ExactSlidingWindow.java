@@ -5,8 +5,8 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * The exact sliding window. It admits a call if it has recorded fewer calls than the limit in the
- * window that ends with the call. It keeps the time of each admitted call.
+ * The exact sliding window. This algorithm admits a call if it has recorded fewer calls than the
+ * limit in the window that ends with the call. The algorithm keeps the time of each admitted call.
  */
 final class ExactSlidingWindow implements SimulatedLimiter {
   private final long limit;

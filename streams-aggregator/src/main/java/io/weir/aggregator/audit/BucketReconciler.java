@@ -20,10 +20,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The reconciliation of the decision cache with the records of one partition. It audits every live
- * bucket, and publishes a correction where cache and records differ. It deletes the audit of a
- * bucket when the bucket is full and its newest stamp has been checked. So the size of the state
- * depends on the number of buckets in use. Not thread-safe.
+ * The reconciliation of the decision cache with the records of one partition. The reconciler audits
+ * every live bucket, and publishes a correction where cache and records differ. The reconciler
+ * deletes the audit of a bucket when the bucket is full and the bucket's newest stamp has been
+ * checked. So the size of the state depends on the number of buckets in use. Not thread-safe.
  */
 public final class BucketReconciler {
   /**
@@ -63,7 +63,7 @@ public final class BucketReconciler {
   private final Set<BucketAudit> touched = new LinkedHashSet<>();
   private @Nullable CacheRestoration restoration;
 
-  /** Key at which the first sweep over all buckets continues. Null when this sweep is complete. */
+  /** Key at which the first sweep over all buckets continues; null when this sweep is complete. */
   private byte @Nullable [] recoverFrom;
 
   /**

@@ -23,8 +23,8 @@ final class CacheRestoration {
   private static final String SEPARATOR = ",";
 
   /**
-   * Maximum number of generations. This number is greater than the number of servers of a cache. A
-   * new generation replaces the oldest generation.
+   * Maximum number of generations, which is greater than the number of servers of a cache. Above
+   * this number, a new generation replaces the oldest generation.
    */
   private static final int MAX_GENERATIONS = 1_000;
 

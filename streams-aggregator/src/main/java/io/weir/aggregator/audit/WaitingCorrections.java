@@ -39,8 +39,8 @@ final class WaitingCorrections {
   }
 
   /**
-   * Returns whether a wait has ended. If the end of a wait is far in the future, the clock was
-   * wrong when the wait began. The wait then counts as ended.
+   * Returns whether a wait has ended. A wait whose end is far in the future counts as ended,
+   * because the clock was wrong when the wait began.
    */
   private static boolean hasEnded(Waiting one, long nowMillis) {
     return one.untilMillis <= nowMillis

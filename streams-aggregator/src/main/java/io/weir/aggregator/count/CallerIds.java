@@ -5,8 +5,8 @@ import io.weir.aggregator.state.Packer;
 import io.weir.topics.model.CallEvent;
 
 /**
- * A detector of repeated calls. It uses the ids that clients chose. An id identifies one allowed
- * call and one denied call of a client. Not thread-safe.
+ * A detector of repeated calls. The detector uses the ids that clients chose. An id identifies one
+ * allowed call and one denied call of a client. Not thread-safe.
  */
 final class CallerIds {
   private final SeenIds ids;

@@ -14,9 +14,9 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The writer of the ledger of one partition. It writes each row once as FINAL when the row's window
- * is closed, and later usage as ADJUSTMENT. It writes a CLOSE after all rows of a boundary. Not
- * thread-safe.
+ * The writer of the ledger of one partition. This class writes each row once as FINAL when the
+ * row's window is closed, and later usage as ADJUSTMENT. After all rows of a boundary, this class
+ * writes a CLOSE. Not thread-safe.
  *
  * <p>The content of rows depends only on the records of the calls topic. The time at which a row is
  * written also depends on the budget. The control totals of a CLOSE are sums of the preceding rows,

@@ -14,8 +14,8 @@ import io.weir.topics.wire.MalformedRecordException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The counter of single lines, which are calls and settlements. It counts a line in its row and
- * passes it to the audit of the decision cache, or it refuses the line. Not thread-safe.
+ * The counter of single lines, which are calls and settlements. The counter adds a line to its row
+ * and passes the line to the audit of the decision cache, or refuses the line. Not thread-safe.
  */
 final class LineCounter {
   private static final String NO_ROOM =

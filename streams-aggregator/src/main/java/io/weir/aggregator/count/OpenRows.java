@@ -132,8 +132,7 @@ final class OpenRows {
 
   /**
    * Returns the rows that have changed since the last call of this method. Their {@code queued}
-   * flag remains set. If too many rows are in memory, this method removes rows from memory, but no
-   * queued rows.
+   * flag remains set. If too many rows are in memory, this method keeps only queued rows in memory.
    */
   Queue<OpenRow> takeChanged() {
     if (inMemory.size() >= MAX_ROWS_IN_MEMORY) {

@@ -29,9 +29,10 @@ import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The counter of one partition of the calls topic. It refuses invalid records, drops lines that
- * have arrived before, and counts all other lines. It advances the watermark and closes windows. It
- * passes reported losses of the decision cache to the audit. Not thread-safe.
+ * The counter of one partition of the calls topic. The counter refuses invalid records, drops lines
+ * that have arrived before, and counts all other lines. The counter advances the watermark and
+ * closes windows. The counter passes reported losses of the decision cache to the audit. Not
+ * thread-safe.
  *
  * <p>Every received line increases exactly one of four counters: received = counted + duplicate +
  * late-adjusted + quarantined.

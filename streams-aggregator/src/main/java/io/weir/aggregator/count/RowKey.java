@@ -84,8 +84,8 @@ record RowKey(long windowStartEpochMillis, String client, String meter, String e
   }
 
   /**
-   * Returns the billing period that this row has if {@code first} is its first call. Returns null
-   * if it is the month in UTC.
+   * Returns the billing period of this row; {@code first} is the row's first call. Returns null if
+   * the period is the month in UTC.
    */
   @Nullable BillingPeriod ownPeriod(CallEvent first) {
     BilledIn billing = first.billing();

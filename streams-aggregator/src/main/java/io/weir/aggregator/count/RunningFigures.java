@@ -11,9 +11,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The publisher of the figures of open windows. It publishes in rounds. A round publishes all
- * changed rows, and then the progress that the partition had at the start of the round. So a reader
- * that has read a progress record has read all figures that the progress includes. Not thread-safe.
+ * The publisher of the figures of open windows. The publisher works in rounds. A round publishes
+ * all changed rows, and then the progress that the partition had at the start of the round. So a
+ * reader that has read a progress record has read all figures that the progress includes. Not
+ * thread-safe.
  *
  * <p>The first round after a start publishes every open row, because it is unknown which rows the
  * previous process published.
@@ -27,7 +28,7 @@ final class RunningFigures {
   private final CountOutput output;
   private final Supplier<PartitionProgress> progress;
 
-  /** Key at which the first round continues. Null when the first round has published every row. */
+  /** Key at which the first round continues; null when the first round has published every row. */
   private byte @Nullable [] republishFrom = RowKey.from(0);
 
   private Queue<OpenRow> round = new ArrayDeque<>();

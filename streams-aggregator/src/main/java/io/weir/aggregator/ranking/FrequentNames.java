@@ -6,9 +6,10 @@ import org.apache.datasketches.frequencies.ErrorType;
 import org.apache.datasketches.frequencies.ItemsSketch;
 
 /**
- * A sketch of the names with the greatest sums of weights. It has a lower bound of each sum, and
- * its sums cannot overflow. It uses the frequent-items sketch of Apache DataSketches (D. Anderson
- * et al., "A High-Performance Algorithm for Identifying Frequent Items in Data Streams", 2017).
+ * A sketch of the names with the greatest sums of weights. A sketch has a lower bound of each sum,
+ * and the sums cannot overflow. This class uses the frequent-items sketch of Apache DataSketches
+ * (D. Anderson et al., "A High-Performance Algorithm for Identifying Frequent Items in Data
+ * Streams", 2017).
  *
  * <p>The sum of a name is at least its lower bound, and at most its lower bound plus {@link
  * #error}. A name that is not in the sketch has the lower bound 0. The error is 0 while the names

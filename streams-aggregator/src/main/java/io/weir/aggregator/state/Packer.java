@@ -5,9 +5,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * A compact encoder of stored values. It encodes an integer as a zigzag varint (7 bits per byte,
- * least significant first, as in Protocol Buffers). It encodes a text as the number of its UTF-8
- * bytes, followed by the bytes. {@link Unpacker} decodes the values. Not thread-safe.
+ * A compact encoder of stored values. An integer is encoded as a zigzag varint (7 bits per byte,
+ * least significant first, as in Protocol Buffers). A text is encoded as the number of its UTF-8
+ * bytes, followed by these bytes. {@link Unpacker} decodes the values. Not thread-safe.
  */
 public final class Packer {
   private byte[] bytes = new byte[128];

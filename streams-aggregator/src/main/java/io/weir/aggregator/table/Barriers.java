@@ -15,8 +15,8 @@ import java.util.function.IntToLongFunction;
 /**
  * The pending barriers of all partitions. The follower queries the end offset of a barrier's
  * partition after the barrier was requested. So all records published before the request are before
- * the end offset. Barriers that are requested together share one query. {@link #request} and {@link
- * #hasRequested} are thread-safe. Only the follower's thread may use methods other than these two.
+ * the end offset. Barriers that are requested together share one query. Only the follower's thread
+ * may use methods other than {@link #request} and {@link #hasRequested}, which are thread-safe.
  */
 final class Barriers {
   private final Queue<Barrier> requested = new ConcurrentLinkedQueue<>();

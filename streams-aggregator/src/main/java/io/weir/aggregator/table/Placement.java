@@ -9,9 +9,9 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * The rule that selects the partitions to follow. It selects the partitions placed on this
- * instance. It also selects partitions that were placed here earlier and are still in the table,
- * but only for the time {@link #RETENTION}. Not thread-safe.
+ * The rule that selects the partitions to follow. The rule selects the partitions placed on this
+ * instance. The rule also selects partitions that were placed here earlier and are still in the
+ * table, but only for the time {@link #RETENTION}. Not thread-safe.
  */
 final class Placement {
   /**

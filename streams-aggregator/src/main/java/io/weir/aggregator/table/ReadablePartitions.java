@@ -12,8 +12,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The partitions whose copy in the table is readable. After the follower has begun to read a
  * partition, it queries the partition's end offset. The copy is readable when the follower has
- * reached this offset. {@link #contains}, {@link #all} and {@link #reading} are thread-safe. Only
- * the follower's thread may use methods other than these three.
+ * reached this offset. Only the follower's thread may use methods other than {@link #contains},
+ * {@link #all} and {@link #reading}, which are thread-safe.
  */
 final class ReadablePartitions {
   private static final Logger LOG = LoggerFactory.getLogger(ReadablePartitions.class);

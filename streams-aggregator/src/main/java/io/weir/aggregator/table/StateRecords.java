@@ -23,8 +23,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A converter from records of the state topic to changes of the table. It skips and counts
- * unreadable records and records of unknown types. Not thread-safe.
+ * A converter from records of the state topic to changes of the table. The converter skips and
+ * counts unreadable records and records of unknown types. Not thread-safe.
  *
  * <p>If a record has the key of a usage row but is not a readable usage row, {@link #UNREADABLE}
  * replaces the row. Kafka's compaction removes the replaced row, so the true figures are unknown.

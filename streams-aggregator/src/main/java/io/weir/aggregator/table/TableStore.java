@@ -32,10 +32,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The table of usage figures on the local disk. It stores records of the state topic by partition
- * and key, and the position in each partition. It writes records and positions atomically, so a
- * killed process continues at the correct position. It shares its memory with all RocksDB stores of
- * the process. Thread-safe. After {@link #close} every call fails.
+ * The table of usage figures on the local disk. The table stores records of the state topic by
+ * partition and key, and the position in each partition. Records and positions are written
+ * atomically, so a killed process continues at the correct position. The table shares its memory
+ * with all RocksDB stores of the process. Thread-safe. After {@link #close} every call fails.
  *
  * <p>The folder contains only a copy of data in Kafka. If the folder is damaged, the store renames
  * it to {@code usage.damaged} and creates an empty table. An earlier {@code usage.damaged} is

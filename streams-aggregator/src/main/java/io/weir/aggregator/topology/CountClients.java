@@ -12,8 +12,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.streams.KafkaClientSupplier;
 
 /**
- * The supplier of the Kafka clients of the Streams application. It creates Kafka's default clients,
- * except that the consumer of calls withholds stopped partitions. Thread-safe.
+ * The supplier of the Kafka clients of the Streams application. The supplier creates Kafka's
+ * default clients, except that the consumer of calls withholds stopped partitions. Thread-safe.
  */
 public final class CountClients implements KafkaClientSupplier {
   private final StoppedPartitions stopped;

@@ -20,9 +20,9 @@ import org.apache.kafka.streams.state.WindowStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The processor of a Streams task, which counts one partition. It connects {@link PartitionCounter}
- * to its stores, its sinks and the clock. It closes windows and publishes figures in short steps,
- * so that no poll or commit waits long.
+ * The processor of a Streams task, which counts one partition. The processor connects {@link
+ * PartitionCounter} to its stores, its sinks and the clock. The processor closes windows and
+ * publishes figures in short steps, so that no poll or commit waits long.
  */
 final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[]> {
   // All intervals are well below 1 s, the time between two heartbeats. So all work is complete soon

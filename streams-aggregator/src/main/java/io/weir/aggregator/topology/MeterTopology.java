@@ -20,7 +20,8 @@ import org.apache.kafka.streams.state.WindowStore;
 
 /**
  * The supplier of the topology of the application {@code meter-core}. The application counts each
- * record of the calls topic exactly once. It writes the ledger and the other output topics.
+ * record of the calls topic exactly once. The application writes the ledger and the other output
+ * topics.
  */
 public final class MeterTopology implements Supplier<Topology> {
   /**

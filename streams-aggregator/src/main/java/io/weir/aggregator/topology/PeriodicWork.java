@@ -50,7 +50,7 @@ final class PeriodicWork {
   }
 
   /**
-   * Adds a kind of work. The kinds on which it depends must be added first.
+   * Adds a kind of work. The kinds on which the new kind depends must be added first.
    *
    * @param intervalMillis time between two steps of the work, in milliseconds
    * @param work does one step; returns true if the work is complete until the next record

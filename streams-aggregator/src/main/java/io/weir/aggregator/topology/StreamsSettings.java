@@ -27,7 +27,7 @@ import org.apache.kafka.streams.StreamsConfig;
  * @param sessionTimeout time after which other instances take the partitions of a stopped instance.
  *     During this time, other instances answer report requests for these partitions, but no
  *     instance counts their calls. After the same time, Kafka aborts an open transaction of the
- *     stopped instance, for which readers wait. If the instance restarts with the same folder, it
+ *     stopped instance. Readers wait until then. If the instance restarts with the same folder, it
  *     aborts this transaction immediately
  * @param folderId id of the state folder, which distinguishes two processes with the same name
  * @param threads number of threads of {@code meter-core}

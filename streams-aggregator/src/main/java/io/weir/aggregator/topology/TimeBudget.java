@@ -5,7 +5,7 @@ import io.weir.aggregator.state.Budget;
 import java.time.Duration;
 
 /**
- * A budget that is used up after a duration. It reads the clock once per {@value
+ * A budget that is used up after a duration. The budget reads the clock once per {@value
  * #STEPS_PER_READING} steps. Not thread-safe.
  */
 final class TimeBudget implements Budget {
