@@ -51,7 +51,7 @@ public interface DecisionCache extends AutoCloseable {
    */
   CompletableFuture<Decision> submitRelease(Check check);
 
-  /** Returns whether the cache replies at present. The method is fast and may be called often. */
+  /** Returns whether the cache replies at present. This method is fast and may be called often. */
   Health check();
 
   @Override

@@ -16,8 +16,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the responses of nodes. Only this class maps status codes to results. It ignores unknown
- * members; a node can therefore be newer than the client. Thread-safe.
+ * Reads the responses of nodes. Only this class maps status codes to results. This class ignores
+ * unknown members; a node can therefore be newer than the client. Thread-safe.
  */
 final class AnswerReader {
   private static final ObjectMapper JSON = new ObjectMapper();

@@ -31,7 +31,7 @@ final class Attempts<T> {
    * The limits of the tries.
    *
    * @param deadline maximum time until a node or the fallback returns the result of the request
-   * @param tryTimeout maximum time that one try waits for its response
+   * @param tryTimeout maximum time that one try waits for the response
    * @param maxTries maximum number of tries, at least 1
    */
   record Bounds(Duration deadline, Duration tryTimeout, int maxTries) {}
@@ -90,7 +90,7 @@ final class Attempts<T> {
   }
 
   /**
-   * Sends the request once. If this fails with an exception, returns a failed future, which ends
+   * Sends the request once. If sending fails with an exception, returns a failed future, which ends
    * the tries.
    */
   private CompletableFuture<TryOutcome<T>> sent(Duration timeout) {

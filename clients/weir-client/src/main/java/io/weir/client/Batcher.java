@@ -31,7 +31,7 @@ final class Batcher {
   /**
    * Creates an empty batcher.
    *
-   * @param linger time that a check waits for other checks, greater than zero
+   * @param linger time that the first check of a batch waits for other checks, greater than zero
    * @param maxChecks maximum number of checks in a batch, 1 to 1,000
    */
   Batcher(Transport transport, ScheduledExecutorService timer, Duration linger, int maxChecks) {

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A call that Weir checks. The check API defines the rules for each member, such as the maximum
- * length of a name. If a node refuses a member, the {@link WeirRequestException} states the member.
+ * length of a name. If a node refuses a member, the {@link WeirRequestException} names this member.
  * Immutable.
  *
  * @param client the client's name; null if {@code apiKey} identifies the client

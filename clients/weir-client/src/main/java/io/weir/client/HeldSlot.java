@@ -6,7 +6,7 @@ import java.time.Duration;
 /**
  * A slot that a call holds while it is in progress.
  *
- * @param token opaque value that identifies the slot in requests to renew or release it
+ * @param token opaque value that identifies the slot in requests to renew or release the slot
  * @param expires time from the response until the slot expires without a renewal
  */
 public record HeldSlot(String token, Duration expires) {}

@@ -16,8 +16,8 @@ public sealed interface Settlement {
   record Settled(long cost, long actualCost, boolean changed) implements Settlement {}
 
   /**
-   * The settlement is recorded, but the aggregator has not accepted or refused it yet. Repeat the
-   * request to get this verdict.
+   * The settlement is recorded. The aggregator has not accepted or refused the settlement yet.
+   * Repeat the request to get this verdict.
    *
    * @param cost cost of the call when it was decided
    * @param actualCost cost that Weir will bill if the verdict accepts the settlement
@@ -34,8 +34,8 @@ public sealed interface Settlement {
   record Refused(String reason, String detail) implements Settlement {}
 
   /**
-   * The client does not know whether the settlement is recorded. The program can safely repeat the
-   * request, because a call can be settled only once.
+   * The client does not know whether the settlement is recorded. A repetition of the request is
+   * safe, because a call can be settled only once.
    *
    * @param detail a sentence that explains the failure
    * @param retryAfter minimum time to wait before the next try

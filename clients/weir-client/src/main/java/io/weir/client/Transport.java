@@ -72,7 +72,7 @@ final class Transport {
    * @param headers additional header fields
    * @param timeout maximum time to wait for the whole response, greater than zero
    * @param reader function that reads the response
-   * @return the outcome. The future completes exceptionally in three cases only: the token supplier
+   * @return the outcome. The future completes exceptionally only in three cases: the token supplier
    *     fails, the request cannot be sent, or the reader throws an exception
    */
   <T> CompletableFuture<TryOutcome<T>> post(

@@ -24,9 +24,9 @@ import org.jspecify.annotations.Nullable;
  * @param limits the state of each matching policy's bucket, in the order of the policies
  * @param usagePosition position of the call's record, for reports and settlements; null if the call
  *     was not recorded
- * @param fields header fields of the response that describe limits for the caller ({@code
- *     RateLimit}, {@code RateLimit-Policy}, {@code Retry-After}, {@code X-RateLimit-*}); for a call
- *     in a batch only {@code Retry-After}
+ * @param fields header fields of the response that describe limits for the caller: {@code
+ *     RateLimit}, {@code RateLimit-Policy}, {@code Retry-After} and {@code X-RateLimit-*}. A call
+ *     in a batch has only {@code Retry-After}
  */
 public record Verdict(
     String id,

@@ -33,8 +33,8 @@ import org.jspecify.annotations.Nullable;
  * that a node decides may charge the call's buckets. If a node refuses a request as wrong, the
  * client throws a {@link WeirRequestException}.
  *
- * <p>The futures complete on threads that serve all calls. Dependent stages must therefore not
- * block.
+ * <p>The futures complete on threads that serve all calls. Dependent stages of the futures must
+ * therefore not block.
  */
 public final class WeirClient implements AutoCloseable {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
@@ -131,8 +131,8 @@ public final class WeirClient implements AutoCloseable {
    * @param deadline maximum time until a node or this client decides the call; at most 10 minutes
    * @return the decision; the future fails with a {@link WeirRequestException} if a node refuses
    *     the request as wrong
-   * @throws IllegalArgumentException if the deadline is greater than 10 minutes, or not greater
-   *     than zero and the linger time of batches
+   * @throws IllegalArgumentException if the deadline is greater than 10 minutes, is not greater
+   *     than zero, or is not greater than the linger time of batches
    * @throws IllegalStateException if the client is closed
    */
   public CompletableFuture<Decision> checkAsync(Call call, Duration deadline) {
@@ -166,7 +166,8 @@ public final class WeirClient implements AutoCloseable {
    * Settles an allowed call at its actual cost. A cost of 0 voids the call. A call can be settled
    * only once. A repeated request with the same cost has the same result.
    *
-   * @param verdict the verdict on the call; its usage position makes the search for the call fast
+   * @param verdict the verdict on the call; with the usage position in the verdict, Weir finds the
+   *     call fast
    * @param actualCost the actual cost, at least 0
    * @return the result; the future fails with a {@link WeirRequestException} if a node refuses the
    *     request as wrong
@@ -288,8 +289,8 @@ public final class WeirClient implements AutoCloseable {
   }
 
   /**
-   * Closes the client. A closed client accepts no more requests. Waits until all requests in
-   * progress have a result or their deadline. A second call has no effect.
+   * Closes the client. A closed client accepts no more requests. Waits until each request in
+   * progress has a result or reaches its deadline. A second call has no effect.
    */
   @Override
   public void close() {
@@ -356,7 +357,7 @@ public final class WeirClient implements AutoCloseable {
     /**
      * Sets the timeout of one try of a check. The default is 300 ms, or the deadline if the
      * deadline is shorter. Nodes with {@code WEIR_DURABILITY=acked} need a longer timeout, because
-     * they wait for Kafka.
+     * these nodes wait for Kafka.
      */
     public Builder tryTimeout(Duration value) {
       this.tryTimeout = value;
@@ -380,8 +381,8 @@ public final class WeirClient implements AutoCloseable {
 
     /**
      * Combines checks that arrive within a short time into one request. By default, each check is a
-     * separate request. A separate request does not wait for other checks. Its response has more
-     * header fields than the response to a batch.
+     * separate request. A separate request does not wait for other checks. The response to a
+     * separate request has more header fields than the response to a batch.
      *
      * @param linger time that the first check of a batch waits for other checks; zero for no
      *     batches

@@ -37,7 +37,7 @@ record WeirClientSettings(
     Duration batchLinger,
     int batchSize,
     int maxUnderWay) {
-  /** Maximum of all times: 10 minutes. A greater value is probably a mistake in the unit. */
+  /** Maximum of all times: 10 minutes. A greater value is probably given in a wrong unit. */
   private static final Duration LONGEST = Duration.ofMinutes(10);
 
   private static final int MAX_BATCH = 1_000;

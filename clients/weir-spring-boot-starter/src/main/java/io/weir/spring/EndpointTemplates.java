@@ -16,9 +16,9 @@ import org.springframework.web.util.pattern.PathPatternParser;
  *
  * <p>A caller cannot avoid a template by another spelling of the path. This class first compares
  * the path in the form that servlet containers match ({@link RequestPath}). If no template matches,
- * it compares the path in the form that Spring matches, with dot segments. The handler of {@code
- * GET} also serves {@code HEAD}. A {@code HEAD} request therefore has the endpoint of {@code GET},
- * except if a template with the method {@code HEAD} matches.
+ * this class compares the path in the form that Spring matches, with dot segments. The handler of
+ * {@code GET} also serves {@code HEAD}. A {@code HEAD} request therefore has the endpoint of {@code
+ * GET}, except if a template with the method {@code HEAD} matches.
  */
 final class EndpointTemplates {
   private static final String OTHER = "other";
@@ -42,8 +42,8 @@ final class EndpointTemplates {
   /**
    * Parses templates.
    *
-   * @param routes templates; each consists of a method (or {@code *} for every method), a space,
-   *     and a Spring path pattern
+   * @param routes templates; each template consists of a method (or {@code *} for every method), a
+   *     space, and a Spring path pattern
    * @throws IllegalArgumentException if a route is malformed; the message contains the route
    */
   EndpointTemplates(List<String> routes) {

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The response to a refused request, as a problem document (RFC 9457). The member {@code reason}
- * has the same values as in the check API. Immutable.
+ * has the values of the check API. Immutable.
  *
  * @param status the HTTP status
  * @param fields header fields, in addition to the header fields of a verdict

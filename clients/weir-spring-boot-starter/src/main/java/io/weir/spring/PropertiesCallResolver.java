@@ -71,7 +71,7 @@ final class PropertiesCallResolver implements WeirCallResolver {
 
   /**
    * Returns the value of a header field that occurs once; null if the field is missing or occurs
-   * more than once. If it occurs twice, no value can be trusted.
+   * more than once. If the field occurs twice, no value can be trusted.
    */
   private static @Nullable String only(HttpServletRequest request, String header) {
     List<String> values = Collections.list(request.getHeaders(header));

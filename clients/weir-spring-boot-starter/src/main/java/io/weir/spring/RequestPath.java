@@ -8,7 +8,8 @@ import java.util.List;
  * Normalizes request paths to the form that servlet containers match.
  *
  * <ol>
- *   <li>Removes the parameters of each segment. They begin with the segment's first semicolon.
+ *   <li>Removes the parameters of each segment. The parameters begin with the segment's first
+ *   semicolon.
  *   <li>Removes empty segments and the slash at the end.
  *   <li>Resolves dot segments, also with percent-encoded dots. Drops segments above the root.
  *   <li>Replaces each percent sign that begins no encoded byte by {@code %25}.
@@ -41,8 +42,8 @@ final class RequestPath {
   }
 
   /**
-   * Returns the normalized path within an application. If the context path has n segments, the path
-   * without its first n segments is returned.
+   * Returns the normalized path within an application. If the context path has n segments, removes
+   * the first n segments of the path.
    *
    * @param contextPath context path of the application; empty for the root
    */

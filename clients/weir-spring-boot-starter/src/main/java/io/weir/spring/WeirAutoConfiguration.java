@@ -11,7 +11,8 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.context.annotation.Bean;
 
 /**
- * Auto-configuration of the {@link WeirClient}. Not used if the application defines its own client.
+ * Auto-configuration of the {@link WeirClient}. If the application defines its own client, Spring
+ * does not use this auto-configuration.
  */
 @AutoConfiguration
 @ConditionalOnProperty(prefix = "weir", name = "enabled", matchIfMissing = true)

@@ -17,7 +17,7 @@ import reactor.core.publisher.Mono;
 
 /**
  * Auto-configuration of the rate limiter for Spring Cloud Gateway. It runs before the gateway's own
- * auto-configuration, because that one searches for a rate limiter.
+ * auto-configuration, because the gateway searches for a rate limiter.
  */
 @AutoConfiguration(
     after = WeirAutoConfiguration.class,

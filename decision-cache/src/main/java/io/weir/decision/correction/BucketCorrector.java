@@ -18,10 +18,10 @@ public interface BucketCorrector extends AutoCloseable {
    *
    * @param corrections 1 to {@value #MAX_BATCH}
    * @return one outcome per correction, in the same order
-   * @throws IllegalArgumentException if the number of corrections is not permitted @throws
-   *     CacheUnavailableException if the cache did not reply. Some of the corrections may have been
-   *     applied. The caller may apply all corrections again. A cache on several servers throws a
-   *     {@link PartlyUnavailableException} with the outcomes of the servers that replied
+   * @throws IllegalArgumentException if the number of corrections is not permitted
+   * @throws CacheUnavailableException if the cache did not reply. Some of the corrections may have
+   *     been applied. The caller may apply all corrections again. A cache on several servers throws
+   *     a {@link PartlyUnavailableException} with the outcomes of the servers that replied
    */
   List<CorrectionOutcome> apply(List<BoundedCorrection> corrections)
       throws CacheUnavailableException;

@@ -7,8 +7,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Determines whether the state of a cache is complete, and coordinates its restoration. The cache
- * stores a marker with the run ID of a server. The cache is <em>warm</em> (restored) while this is
- * the run ID of the server that replies. After a flush, a restart or a failover, the cache is
+ * stores a marker with the run ID of a server. The cache is <em>warm</em> (restored) while the
+ * marker contains the run ID of the server that replies. After a flush, a restart or a failover,
+ * the cache is
  * <em>cold</em> (not restored) until every partition has been restored. Thread-safe.
  */
 public interface CacheLife extends AutoCloseable {
@@ -42,7 +43,7 @@ public interface CacheLife extends AutoCloseable {
 
   /**
    * Abandons a restoration, because the node could not write the {@link
-   * io.weir.topics.model.CacheLoss} to Kafka. Any node may then begin another restoration.
+   * io.weir.topics.model.CacheLoss} to Kafka. After this, any node may begin another restoration.
    *
    * @throws CacheUnavailableException if the cache does not reply
    */

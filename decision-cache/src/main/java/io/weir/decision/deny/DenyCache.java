@@ -18,14 +18,14 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cache of denials that are still valid. If a client is over a limit, a node denies its calls
- * with this cache, without a request to the decision cache. Thread-safe.
+ * A cache of denials that are still valid. With this cache, a node denies the calls of a client
+ * over its limit, without a request to the decision cache. Thread-safe.
  *
  * <p>A denial states the time until its bucket has enough tokens for the cost if no call takes
  * tokens. Later charges only make this time longer. A correction can add tokens to the bucket; the
- * caller must then call {@link #drop}. Until the time has elapsed, the decision cache would deny
- * every call with the same bucket, the same limit and at least the same cost. This class measures
- * the time with the clock of this process, from a moment before the request to the decision cache.
+ * caller must then call {@link #drop}. Until this time has elapsed, the decision cache would deny
+ * every call with the same bucket and limit, and at least the same cost. This class measures the
+ * time with the clock of this process, and begins before the request to the decision cache.
  * Therefore no denial is kept too long.
  *
  * <p>This class cannot detect some changes: a bucket was deleted, a node with other policies uses
@@ -195,8 +195,8 @@ public final class DenyCache {
 
   /**
    * Records whether the decision cache was restored when it made a decision. If the decision cache
-   * has lost its state, its buckets may hold more tokens. This method then removes all denials.
-   * Later denials are cached again.
+   * has lost its state, its buckets may hold more tokens. In this case the method removes all
+   * denials. Later denials are cached again.
    */
   public void seen(boolean warm) {
     if (wasWarm && !warm) {

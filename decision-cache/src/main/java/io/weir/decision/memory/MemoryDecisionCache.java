@@ -31,12 +31,12 @@ import org.jspecify.annotations.Nullable;
  * A decision cache in the memory of this process, for development, tests and a single node. A lock
  * serializes the checks. All buckets are lost when the process ends. Thread-safe.
  *
- * <p>The number of buckets can be bounded. For each bucket above the bound, the cache evicts one
- * bucket of a small random sample. If the sample contains an expired bucket, the cache evicts that
- * bucket. Otherwise it evicts a bucket of the owner with the most buckets. The owner of a bucket is
- * the client, or the policy if clients share the policy's buckets. A client that calls many
- * invented endpoints therefore evicts its own buckets. If two owners have the same number of
- * buckets, the cache evicts the bucket that will expire first.
+ * <p>The cache can have a bound on the number of buckets. For each bucket above the bound, the
+ * cache evicts one bucket of a small random sample. If the sample contains an expired bucket, the
+ * cache evicts that bucket. Otherwise the cache evicts a bucket of the owner with the most buckets.
+ * The owner of a bucket is the client, or the policy if clients share the policy's buckets. A
+ * client that calls many invented endpoints therefore evicts its own buckets. If two owners have
+ * the same number of buckets, the cache evicts the bucket that will expire first.
  */
 public final class MemoryDecisionCache implements DecisionCache {
   /** The cache does not remove expired buckets while it has at most this number of buckets. */
@@ -132,7 +132,9 @@ public final class MemoryDecisionCache implements DecisionCache {
     return apply(nowMicros -> CheckDecider.decide(check, peek, warm, nowMicros, keptAt(nowMicros)));
   }
 
-  /** Calls the decider with the current time, stores its writes, and returns its decision. */
+  /**
+   * Calls the decider with the current time, stores the decider's writes, and returns the decision.
+   */
   private Decision apply(LongFunction<CheckDecider.Outcome> decider) {
     lock.lock();
     try {

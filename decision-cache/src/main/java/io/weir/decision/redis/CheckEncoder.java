@@ -19,7 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
 final class CheckEncoder {
   /** The operation on the buckets of a check. */
   enum Purpose {
-    /** Takes the cost from all buckets, or from none. */
+    /** Takes the cost from all buckets, or from no bucket. */
     TAKE(0),
     /** Returns the result of {@link #TAKE} without taking the cost. */
     PEEK(1),
@@ -56,7 +56,7 @@ final class CheckEncoder {
   private static final int MODES = 4;
 
   /**
-   * Size of a claim in bytes. In an encoded check, a claim follows the limit of each bucket with
+   * Size of a claim in bytes. In an encoded check, a claim follows each limit of a bucket with
    * slots.
    */
   private static final int CLAIM_BYTES = Long.BYTES + SlotClaim.HOLDER_CHARS;
@@ -125,7 +125,7 @@ final class CheckEncoder {
     return packed.array();
   }
 
-  /** Returns the encoded integers of a limit as the scripts read them; see {@code bucket.lua}. */
+  /** Returns the integers of a limit in the encoding of the scripts; see {@code bucket.lua}. */
   static byte[] pack(BucketLimit limit) {
     BucketArithmetic.Parameters parameters = limit.arithmetic().parameters();
     return ByteBuffer.allocate(LIMIT_BYTES)

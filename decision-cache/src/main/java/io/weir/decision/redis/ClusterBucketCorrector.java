@@ -15,8 +15,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Corrector of the buckets of a decision cache in a Redis Cluster. For each server, it has its own
- * connection, and sends one call for all buckets that the server holds. Thread-safe.
+ * Corrector of the buckets of a decision cache in a Redis Cluster. The corrector has a connection
+ * to each server. It sends one call per server, for all buckets that the server holds. Thread-safe.
  */
 final class ClusterBucketCorrector implements BucketCorrector {
   private final ClusterDecisionCache cache;

@@ -37,10 +37,10 @@ import org.slf4j.LoggerFactory;
  *   <li>A flush deletes the markers with the buckets. A restart or a failover changes the run ID.
  *   <li>A slot that is moved keeps its marker with the run ID of its previous server. The new
  *   server accepts and replaces this marker under two conditions. First, the new server was warm
- *   before with its current run ID. Second, the previous server is connected, or was connected
- *   until recently, and reports that it has handed over the slot ({@link
- *   ClusterMap#hasHandedOver}). A replica that replaces a server has all markers of the server, but
- *   does not meet the first condition.
+ *   before with its current run ID. Second, the previous server reports that it has handed over the
+ *   slot ({@link ClusterMap#hasHandedOver}), and is connected or was connected until recently. A
+ *   replica that replaces a server has all markers of the server, but does not meet the first
+ *   condition.
  *   <li>If a slot is assigned to another server without the slot's keys, the slot has no marker.
  * </ul>
  *
@@ -85,7 +85,7 @@ final class ClusterCacheLife implements CacheLife {
 
     /**
      * Deadline after which a slot without a valid marker is cold; 0 if there is no such slot.
-     * Before the deadline, the slot may have been moved although not all servers report the move
+     * Before the deadline, the slot may have been moved, and some servers do not report the move
      * yet.
      */
     private long settlesNanos;
@@ -130,7 +130,7 @@ final class ClusterCacheLife implements CacheLife {
     return isUnknown ? Warmth.UNKNOWN : Warmth.WARM;
   }
 
-  /** Returns whether a server's cold slots may be slots that were just moved to this server. */
+  /** Returns whether a server's cold slots may have just been moved to this server. */
   private static boolean isSettling(Known state) {
     if (!state.wasWarm || !state.hasGained) {
       return false;
@@ -143,8 +143,8 @@ final class ClusterCacheLife implements CacheLife {
   }
 
   /**
-   * Queries the markers of a server's slots: all slots if they may have changed, otherwise the next
-   * part of the slots.
+   * Queries the markers of a server's slots. If the slots may have changed, queries all markers,
+   * otherwise only those of the next part of the slots.
    */
   private void look(ClusterRoutes routes, Server server, RedisDecisionCache asked, Known state)
       throws CacheUnavailableException {
@@ -322,9 +322,9 @@ final class ClusterCacheLife implements CacheLife {
 
   /**
    * Records that a partition is restored on the server of the generation. When all partitions are
-   * restored, marks the server's slots as warm, except slots that were moved to the server during
-   * the restoration. Has no effect if the server has left, has another run ID, or no longer holds
-   * the slot that stores the progress.
+   * restored, marks the server's slots as warm. Slots that were moved to the server during the
+   * restoration are not marked. Has no effect if the server has left, has another run ID, or no
+   * longer holds the slot with the progress.
    *
    * @throws PartlyUnavailableException if the server does not reply
    */
@@ -377,8 +377,8 @@ final class ClusterCacheLife implements CacheLife {
   }
 
   /**
-   * Returns the server that a generation restores; null if the server has left, has another run ID,
-   * or no longer holds the slot that stores the progress.
+   * Returns the server that a generation restores. Returns null if the server has left, has another
+   * run ID, or no longer holds the slot with the progress.
    */
   private static @Nullable RedisDecisionCache serverOf(String generation, ClusterRoutes routes) {
     RedisDecisionCache holder = routes.holder(generation);

@@ -25,18 +25,18 @@ import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A decision cache on the servers of a Redis Cluster. It uses each primary like a single server
- * ({@link RedisDecisionCache}): with one connection per primary, and many checks in one script
- * call. Thread-safe.
+ * A decision cache on the servers of a Redis Cluster. The cache uses each primary like a single
+ * server ({@link RedisDecisionCache}): with one connection per primary, and many checks in one
+ * script call. Thread-safe.
  *
  * <p>A client's own buckets are in one slot. Shared buckets may be in any slot. A check with
  * buckets on several servers first takes the cost from the shared buckets, on all their servers
- * concurrently. Then it takes the cost from the client's own buckets, which are recorded. If a
- * server denies the check, the cache gives back the cost on the other servers, and then returns the
- * denial. Before the cost is given back, the shared buckets hold fewer tokens. Another call may
- * then be denied, but the limits are never exceeded.
+ * concurrently. Then the check takes the cost from the client's own buckets, which are recorded. If
+ * a server denies the check, the cache gives back the cost on the other servers, and then returns
+ * the denial. Before the cost is given back, the shared buckets hold fewer tokens. During this time
+ * another call may be denied, but the limits are never exceeded.
  *
- * <p>The calls of a client over its limit must not take tokens from shared buckets. If a client was
+ * <p>Denied calls of a client must not take tokens from shared buckets. If a client was
  * denied recently, the cache therefore first peeks at the client's own buckets. If a server does
  * not reply, and no server denies the check, the check is undecided. The cache then gives back the
  * cost on the other servers. The server that did not reply may have charged the check.
@@ -60,8 +60,8 @@ public final class ClusterDecisionCache implements RedisCache {
   private final ClusterTopology topology;
 
   /**
-   * The clients that their own buckets have recently denied. The key is the first of the client's
-   * own buckets in the check.
+   * The clients that were recently denied by one of their own buckets. The key is the first of the
+   * client's own buckets in the check.
    */
   private final Cache<String, Boolean> refusedLately =
       Caffeine.newBuilder()
@@ -205,7 +205,7 @@ public final class ClusterDecisionCache implements RedisCache {
         decided -> Failures.isMoved(decided) ? later(question) : done(decided));
   }
 
-  /** Retries a check after a pause, unless the deadline has passed. */
+  /** Retries a check after a pause. If the deadline has passed, ends the check as undecided. */
   private CompletableFuture<Decision> later(Question question) {
     topology.changed();
     if (NanoClock.now() - question.askedNanos() > config.deadline().toNanos()) {
@@ -326,7 +326,7 @@ public final class ClusterDecisionCache implements RedisCache {
 
   /**
    * Gives back the cost to the buckets of the allowed parts. Returns the decisions on the parts
-   * after this.
+   * after the cost is given back.
    */
   private CompletableFuture<List<Decision>> giveBack(List<Part> parts, List<Decision> decisions) {
     List<CompletableFuture<Decision>> given = new ArrayList<>();
@@ -416,8 +416,8 @@ public final class ClusterDecisionCache implements RedisCache {
   }
 
   /**
-   * Returns the result for one server. Servers that may evict have the highest priority, then
-   * servers that do not report their settings.
+   * Returns the result of the check for one server. Prefers a server that may evict; otherwise
+   * prefers a server that does not report its settings.
    */
   @Override
   public EvictionCheck evictionCheck() {

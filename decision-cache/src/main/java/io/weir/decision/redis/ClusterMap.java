@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * views of several servers. If several servers claim a slot, the server with the greatest
  * configuration epoch holds the slot. Redis uses the same rule (Redis Cluster Specification, "Hash
  * slots configuration propagation"). A server in a minority partition may still claim slots that
- * another server has taken over. This claim is ignored when another server replies. Immutable.
+ * another server has taken over. Such a claim is ignored when another server replies. Immutable.
  */
 final class ClusterMap {
   static final ClusterMap EMPTY = merge(Set.of());
@@ -94,7 +94,7 @@ final class ClusterMap {
     return holders[slot];
   }
 
-  /** Returns the primaries, including those without slots. */
+  /** Returns the primaries, including primaries without slots. */
   Set<Server> servers() {
     return servers;
   }

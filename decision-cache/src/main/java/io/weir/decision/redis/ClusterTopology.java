@@ -26,9 +26,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The connections to the primaries of a cluster, and the map of its slots. A thread queries all
- * primaries once per second, and immediately after {@link #changed}. While no primary replies, the
- * thread queries the servers in the settings. Thread-safe.
+ * The connections to the primaries of a cluster, and the map of the cluster's slots. A thread
+ * queries all primaries once per second, and immediately after {@link #changed}. While no primary
+ * replies, the thread queries the servers in the settings. Thread-safe.
  */
 final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ClusterTopology.class);

@@ -13,13 +13,14 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One server's view of a cluster: its reply to {@code CLUSTER NODES}. After a change of the
- * cluster, the servers have different views until they have propagated the change. Immutable.
+ * A server's view of its cluster: the server's reply to {@code CLUSTER NODES}. After a change of
+ * the cluster, the servers have different views until they have propagated the change. Immutable.
  *
  * @param asked the address of the queried server
  * @param id the id of the queried server; empty if the server does not report its id
- * @param known the ids of all servers that the queried server knows, including replicas and itself
- * @param primaries the primaries, including those without slots
+ * @param known the ids of all servers that the queried server knows, including replicas and the
+ *     server itself
+ * @param primaries the primaries, including primaries without slots
  */
 record ClusterView(Server asked, String id, Set<String> known, List<Primary> primaries) {
   private static final int ID = 0;
@@ -56,8 +57,8 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
    * Parses a reply.
    *
    * @param asked the address of the queried server
-   * @param byName whether to connect to servers by the host names that they report; required if
-   *     certificates are verified
+   * @param byName whether to connect to servers by the host names that the servers report; required
+   *     if certificates are verified
    * @throws IllegalArgumentException if the text is not a reply to {@code CLUSTER NODES}
    */
   static ClusterView of(Server asked, String clusterNodes, boolean byName) {

@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A signal that wakes up the restoring thread when a decision finds that the cache is cold. Every
- * script call reports to this signal. The signal does nothing while the state is unchanged: a cache
- * that stays cold wakes up the thread only once. Thread-safe.
+ * script call reports the state of the cache to this signal. While the state is unchanged, the
+ * signal does nothing. A cache that stays cold wakes up the thread only once. Thread-safe.
  */
 final class ColdSignal {
   private final Semaphore turnedCold;

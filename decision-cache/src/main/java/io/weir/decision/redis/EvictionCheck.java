@@ -13,13 +13,13 @@ public record EvictionCheck(Result result, long maxMemoryBytes, String policy) {
   /** The results. */
   public enum Result {
     /**
-     * The server evicts no buckets. Its memory is unbounded, or the server rejects writes when the
-     * memory is full.
+     * The server evicts no buckets. The server's memory is unbounded, or the server rejects writes
+     * when its memory is full.
      */
     SAFE,
     /**
-     * The server may evict buckets. Its memory is bounded, and its policy evicts keys with a TTL.
-     * All buckets have a TTL.
+     * The server may evict buckets. The server's memory is bounded, and its policy evicts keys with
+     * a TTL. All buckets have a TTL.
      */
     MAY_EVICT,
     /** The server does not report its settings, or has not replied yet. */

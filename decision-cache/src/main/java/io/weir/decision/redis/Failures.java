@@ -54,8 +54,8 @@ final class Failures {
       "the server is not in cluster mode; set the address of a single server to redis://host:port";
 
   /**
-   * The decision on a check if the server does not hold all its keys, or if the cluster is down.
-   * The check charged nothing. Callers compare this object by identity.
+   * The decision on a check if the server does not hold all keys of the check, or if the cluster is
+   * down. The check charged nothing. Callers compare this object by identity.
    */
   static final Decision.Undecided MOVED =
       new Decision.Undecided(
@@ -106,8 +106,8 @@ final class Failures {
   }
 
   /**
-   * Returns whether the error means that a server of a cluster has rejected a script because it
-   * does not hold all slots. Such a script has written nothing.
+   * Returns whether the error means that a server of a cluster has rejected a script because of
+   * slots of other servers. Such a script has written nothing.
    */
   static boolean isMoved(Throwable error) {
     return unwrap(error) instanceof RedisCommandExecutionException

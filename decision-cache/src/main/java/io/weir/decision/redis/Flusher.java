@@ -30,10 +30,10 @@ import org.jspecify.annotations.Nullable;
  * threads only once. After a reply, the same thread sends the next call.
  */
 final class Flusher implements AutoCloseable {
-  /** Number of times that a caller's timeout is checked before it has elapsed. */
+  /** Number of times that this class checks a caller's timeout before the timeout elapses. */
   private static final int LOOKS = 20;
 
-  /** Of this number of calls, one begins with checks of batch requests. */
+  /** One in this number of calls begins with checks of batch requests. */
   private static final int TURNS = 4;
 
   private static final Duration MIN_LOOK = Duration.ofMillis(1);
@@ -141,7 +141,7 @@ final class Flusher implements AutoCloseable {
     }
   }
 
-  /** Sends the waiting checks in as many calls as are permitted. */
+  /** Sends waiting checks until no check waits or no further call is permitted. */
   private void send() {
     try {
       while (!closed && !isEmpty() && tryPermit()) {
@@ -234,8 +234,8 @@ final class Flusher implements AutoCloseable {
   }
 
   /**
-   * Moves checks from a queue to the batch while they fit into the batch. Returns the number of
-   * keys of the batch.
+   * Moves checks from a queue to the batch until a check does not fit into the batch. Returns the
+   * number of keys of the batch.
    */
   private int take(BlockingQueue<WaitingCheck> queue, List<WaitingCheck> batch, int keysBefore) {
     int keys = keysBefore;
@@ -290,9 +290,9 @@ final class Flusher implements AutoCloseable {
   }
 
   /**
-   * Rejects checks whose callers' timeouts have elapsed. A check is rejected when the second look
-   * in a row finds that its timeout has elapsed. After a pause of this process, the thread that
-   * reads the connection can therefore first read the replies. The method runs on another thread,
+   * Rejects checks after their callers' timeouts. A check is rejected when two looks in a
+   * row find that the caller's timeout has elapsed. After a pause of this process, the thread that
+   * reads the connection therefore has time to read the replies. The method runs on another thread,
    * because the checks may be waiting for the reading thread.
    */
   private void look() {
@@ -339,8 +339,8 @@ final class Flusher implements AutoCloseable {
   }
 
   /**
-   * Returns the decision on a check that was not sent. In a cluster, another server may hold its
-   * buckets.
+   * Returns the decision on a check that was not sent. In a cluster, the buckets of such a check
+   * may belong to another server.
    */
   private Decision.Undecided notSent() {
     return environment.script().kind() == ServerKind.OF_CLUSTER

@@ -46,7 +46,7 @@ final class HealthProbe {
     onServerTime = consumer;
   }
 
-  /** Sends a probe unless the last probe has no reply yet. Does not wait. */
+  /** Sends a probe. Does nothing while the last probe has no reply. Does not wait. */
   void probe() {
     @Nullable StatefulRedisConnection<byte[], byte[]> connection = link.current();
     if (connection == null || !underWay.compareAndSet(false, true)) {

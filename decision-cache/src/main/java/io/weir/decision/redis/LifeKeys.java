@@ -13,7 +13,7 @@ final class LifeKeys {
   private static final String PREFIX = BucketKey.VERSION + ":@";
 
   /**
-   * Key of the marker. Its value is the {@code run_id} of the server on which the state is
+   * Key of the marker. The value is the {@code run_id} of the server on which the state is
    * complete.
    */
   private static final byte[] MARKER = bytes("warm");
@@ -22,8 +22,8 @@ final class LifeKeys {
   private static final byte[] RESTORING = bytes("restoring");
 
   /**
-   * Name of the channel on which {@code correct_buckets.lua} publishes the keys of buckets to which
-   * it has added tokens.
+   * Name of the channel with the keys of raised buckets. The script {@code correct_buckets.lua}
+   * publishes a bucket's key when it adds tokens to the bucket.
    */
   private static final byte[] RAISED = bytes("raised");
 
@@ -64,7 +64,10 @@ final class LifeKeys {
     return bytes("restored:" + generation);
   }
 
-  /** Returns the key of the slots that a server of a cluster held when its restoration began. */
+  /**
+   * Returns the key of a set of slots: the slots that a server of a cluster held when its
+   * restoration began.
+   */
   static byte[] restoredSlots(String generation) {
     return bytes("slots:" + generation);
   }

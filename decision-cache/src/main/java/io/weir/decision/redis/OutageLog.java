@@ -10,10 +10,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Logs once per outage that a server is unavailable, and once that the server is available again. A
- * process has several links to a server. Each link retries continually, and can fail for other
- * reasons each time. Three events of an outage are logged: the first failure of a link, each reason
- * not to use the server, and the end when every link is connected again. Outages are stored in a
- * static map by server address, because links share no state. Thread-safe.
+ * process has several links to a server. Each link retries continually, and each attempt can fail
+ * for another reason. Three kinds of events are logged: the first failure of a link, each reason
+ * not to use the server, and the end of the outage. An outage ends when every link is connected
+ * again. Outages are stored in a static map by server address, because links share no state.
+ * Thread-safe.
  */
 final class OutageLog {
   private static final Logger LOG = LoggerFactory.getLogger(OutageLog.class);
@@ -92,8 +93,8 @@ final class OutageLog {
   }
 
   /**
-   * Records that the link is closed. A closed link logs nothing more, and its outage does not wait
-   * for the link.
+   * Records that the link is closed. A closed link logs nothing more, and the end of the outage
+   * does not wait for the link.
    */
   void close() {
     synchronized (OUTAGES) {

@@ -6,10 +6,9 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * TLS certificates for connections to Redis, and the credentials of sentinels. The sentinels'
- * credentials may differ from the credentials of the servers that they monitor. The files are read
- * for each new connection; a certificate can therefore be replaced while connections are open.
- * Immutable.
+ * TLS certificates for connections to Redis, and the credentials of sentinels. The credentials of
+ * sentinels may differ from the credentials of the monitored servers. The files are read for each
+ * new connection; a certificate can therefore be replaced while connections are open. Immutable.
  *
  * @param authorities certificates of the trusted authorities, in PEM; null for the authorities of
  *     the Java platform

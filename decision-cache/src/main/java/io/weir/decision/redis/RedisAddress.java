@@ -17,13 +17,14 @@ import org.jspecify.annotations.Nullable;
  * credentials. The text form is {@code redis://[user:password@]host[:port][/database][?options]} or
  * {@code rediss://}. An address denotes a cluster if it has several servers, separated by commas,
  * or the scheme {@code redis-cluster://} or {@code rediss-cluster://}. A cluster has only database
- * 0. The scheme {@code redis-sentinel://} or {@code rediss-sentinel://} denotes sentinels. After
- * {@code #} follows the name under which the sentinels monitor the server. The text before the last
- * {@code @} is the user and the password. A password may therefore contain {@code /}, {@code @},
- * {@code #}, {@code ,} and {@code ?} unencoded. A {@code %} begins an encoded character. Immutable.
+ * 0. The scheme {@code redis-sentinel://} or {@code rediss-sentinel://} denotes sentinels. The part
+ * after {@code #} is the name under which the sentinels monitor the server. The text before the
+ * last {@code @} is the user and the password. A password may therefore contain {@code /}, {@code
+ * @}, {@code #}, {@code ,} and {@code ?} unencoded. A {@code %} begins an encoded character.
+ *     Immutable.
  *
- * <p>{@link #toString} and the messages of this class never contain a part of the credentials. For
- * an address that cannot be parsed, they contain no part of the address, because the position of
+ * <p>{@link #toString} and the messages of this class never contain a part of the credentials. If
+ * an address cannot be parsed, the messages contain no part of the address, because the position of
  * the password is unknown.
  */
 final class RedisAddress {
@@ -198,7 +199,7 @@ final class RedisAddress {
     return uri;
   }
 
-  /** Decodes percent-encoded characters. A plus sign remains a plus sign. */
+  /** Decodes percent-encoded characters, but no plus signs. */
   private static String decoded(String text) {
     return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
   }

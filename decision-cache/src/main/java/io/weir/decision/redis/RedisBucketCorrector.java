@@ -21,10 +21,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Corrector of the buckets of a decision cache on a Redis server. One call of {@code
- * correct_buckets.lua} applies all given corrections. The corrector uses its own connection, so
- * decisions do not wait for corrections. It re-establishes a lost connection in the background. A
- * call waits for each reply at most for the stall timeout. The server's clock determines all times
- * of the corrections. Thread-safe.
+ * correct_buckets.lua} applies all given corrections. The corrector uses its own connection;
+ * decisions therefore do not wait for corrections. The corrector re-establishes a lost connection
+ * in the background. A call waits for each reply at most for the stall timeout. The server's clock
+ * determines all times of the corrections. Thread-safe.
  */
 public final class RedisBucketCorrector implements BucketCorrector {
   private static final int NUMBERS_BYTES = 7 * Long.BYTES;

@@ -36,9 +36,9 @@ public sealed interface RedisCache extends DecisionCache
   void onServerTime(ObjLongConsumer<String> consumer);
 
   /**
-   * Returns the reason why the cache does not use a server although the server replied; otherwise
-   * an empty string. Reasons are the server's mode, version or eviction policy, or the permissions
-   * of the user.
+   * Returns the reason why the cache does not use a server that has replied; empty if the cache
+   * uses every such server. Reasons are the server's mode, version or eviction policy, or the
+   * permissions of the user.
    */
   String refusal();
 

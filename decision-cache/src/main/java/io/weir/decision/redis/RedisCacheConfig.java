@@ -84,7 +84,7 @@ public record RedisCacheConfig(
     requireRange("connect timeout", connectTimeout, Duration.ofMillis(1), Duration.ofHours(1));
   }
 
-  /** A builder of settings. It begins with the default settings. */
+  /** A builder of settings. A new builder has the default settings. */
   private static final class Builder {
     private final String uri;
     private Duration deadline = Duration.ofMillis(250);
@@ -119,9 +119,9 @@ public record RedisCacheConfig(
   }
 
   /**
-   * Returns the default settings: deadline 250 ms, caller timeout 1 s, 4,096 waiting checks, 64
-   * buckets per call, 3 calls in flight, stall timeout 1 s, connect timeout 2 s, no server that may
-   * evict, and no deny cache.
+   * Returns the default settings. Times: deadline 250 ms, caller timeout 1 s, stall timeout 1 s,
+   * connect timeout 2 s. Numbers: 4,096 waiting checks, 64 buckets per call, 3 calls in flight.
+   * Servers that may evict are not used, and there is no deny cache.
    */
   public static RedisCacheConfig of(String uri) {
     return new Builder(uri).build();
@@ -144,8 +144,8 @@ public record RedisCacheConfig(
   }
 
   /**
-   * Returns these settings with another deadline. If the caller's timeout or the stall timeout is
-   * less than twice the deadline, it becomes twice the deadline.
+   * Returns these settings with another deadline. A caller's timeout or stall timeout below twice
+   * the deadline is raised to twice the deadline.
    */
   public RedisCacheConfig withDeadline(Duration other) {
     Duration least = other.multipliedBy(2);

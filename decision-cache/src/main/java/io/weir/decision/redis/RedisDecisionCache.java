@@ -23,9 +23,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A decision cache on a Redis server. Callers add their checks to a bounded queue. The thread that
  * reads the connection sends all waiting checks in one script call. When the reply arrives, this
- * thread completes the decisions. Several calls can be in flight. Thread-safe.
+ * thread completes the decisions. Several script calls can be in flight. Thread-safe.
  *
- * <p>If the server does not reply to a call within the deadline, the checks of the call are
+ * <p>If the server does not reply to a script call within the deadline, the checks of the call are
  * undecided with {@link Cause#TIMEOUT}. The server may have charged these checks. Until the next
  * reply, all other checks are also undecided, immediately. Time in which this process could not
  * read the reply does not count ({@link ReplyWatch}). Without a connection, checks are immediately
@@ -36,9 +36,9 @@ import org.jspecify.annotations.Nullable;
  * denial is valid, the cache denies calls without a request to the server ({@link
  * Decision.StillDenied}).
  *
- * <p>If this process could not send the check or read the reply within the caller's timeout, the
- * check is undecided with {@link Cause#REJECTED}. Calls must not be admitted because of this cause:
- * the server may work normally.
+ * <p>If this process could not send a check or read the reply within the caller's timeout, the
+ * check is undecided with {@link Cause#REJECTED}. This cause must not admit calls, because the
+ * server may work normally.
  */
 public final class RedisDecisionCache implements RedisCache {
   private final RedisCacheConfig config;
@@ -128,8 +128,8 @@ public final class RedisDecisionCache implements RedisCache {
   /**
    * Creates the part of a cluster's cache for one server, without starting the part.
    *
-   * @param statistics the statistics of the whole cache; the whole cache, not this part, counts
-   *     decisions
+   * @param statistics the statistics of the whole cache; this part does not count decisions,
+   *     because the whole cache counts them
    * @param coldSignal signal that this server has become cold
    */
   static RedisDecisionCache ofServer(

@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
 /**
  * One connection to the server. The link re-establishes a lost connection. Without a connection,
  * calls fail immediately, because the link buffers no calls for an unavailable server. Before the
- * link uses a connection, it loads the script. It also checks the server's mode, version and
+ * link uses a connection, it loads the script. The link also checks the server's mode, version and
  * eviction policy, and the permissions of the user. Thread-safe.
  */
 final class RedisLink implements SupervisedThread.Work, AutoCloseable {
@@ -57,7 +57,8 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private static final long LASTING_NANOS = TimeUnit.MILLISECONDS.toNanos(2 * MAX_PAUSE_MILLIS);
 
   /**
-   * Number of threads of each kind. Lettuce requires at least two; a connection uses one of them.
+   * Number of threads of each kind. Lettuce requires at least two threads; a connection uses one of
+   * these threads.
    */
   private static final int CLIENT_THREADS = 2;
 
@@ -169,7 +170,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Runs a non-blocking task once after a pause, on another thread than the one that reads the
+   * Runs a non-blocking task once after a pause. The task does not run on the thread that reads the
    * connection.
    *
    * @throws java.util.concurrent.RejectedExecutionException if the link is closed

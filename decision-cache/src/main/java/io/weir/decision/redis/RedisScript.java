@@ -24,7 +24,7 @@ record RedisScript(String body, String sha1, ServerKind kind) {
   /** The shared part of the scripts on buckets. */
   private static final String BUCKET = "bucket.lua";
 
-  /** The part that implements slots in the script that takes tokens. */
+  /** The part of the take script that implements slots. */
   private static final String SLOTS = "slots.lua";
 
   /** The part that precedes every script for a server of a cluster. */
@@ -48,8 +48,8 @@ record RedisScript(String body, String sha1, ServerKind kind) {
   }
 
   /**
-   * Returns the script that finds forbidden commands: the other scripts need them, but the user
-   * must not run them.
+   * Returns the script that finds forbidden commands. The other scripts need these commands, but
+   * the user must not run them.
    */
   static RedisScript findForbidden(ServerKind kind) {
     return of(kind, "find_forbidden.lua");

@@ -18,14 +18,14 @@ import org.slf4j.LoggerFactory;
  * <p>A clock cannot distinguish these cases. If other work occupies the processors, a reply may
  * wait for a long time before this process reads the reply. The thread that reads the connection
  * therefore looks at the calls in flight between its reads, a hundred times per deadline. A call is
- * overdue when a hundred looks, each after a read, have found no reply. A look counts once, even if
- * it is late; a delayed process therefore gives the server more time. If the server runs on the
- * same machine, the same work may delay the server. But the server needs to run only once while
- * this thread runs a hundred times. In a test with six busy loops on two processors, this thread
- * ran at most 18 times (77 ms) before the server ran.
+ * overdue when a hundred looks, each after a read, have found no reply. A late look also counts
+ * once; a delayed process therefore gives the server more time. If the server runs on the same
+ * machine, the same work may delay the server. But the server replies if it runs once while this
+ * thread runs a hundred times. In a test with six busy loops on two processors, this thread ran at
+ * most 18 times (77 ms) before the server ran.
  *
- * <p>From the first overdue call until the next reply, the server is <i>silent</i>. No calls are
- * sent, and checks are undecided immediately.
+ * <p>From the first overdue call until the next reply, the server is <i>silent</i>. While the
+ * server is silent, no calls are sent, and checks are undecided immediately.
  */
 final class ReplyWatch {
   private static final Logger LOG = LoggerFactory.getLogger(ReplyWatch.class);
@@ -59,8 +59,7 @@ final class ReplyWatch {
     }
 
     /**
-     * Returns whether the limit has elapsed, and the number of looks that belongs to the limit has
-     * found no reply.
+     * Returns whether the limit has elapsed, and the looks within the limit have found no reply.
      */
     private boolean isOver(Duration limit, long nowNanos, long pauseNanos) {
       return looksInVain >= limit.toNanos() / pauseNanos

@@ -31,7 +31,7 @@ final class ScriptCall {
    * @param denyCache cache of denials; receives the denials in the order in which the server made
    *     them
    * @param watch watch that detects calls without a reply
-   * @param onEnd consumer of each call that has ended; it runs once per call
+   * @param onEnd consumer of each call that has ended; called once per call
    */
   record Environment(
       RedisCacheConfig config,
@@ -188,7 +188,7 @@ final class ScriptCall {
     }
   }
 
-  /** Rejects the checks whose callers' timeouts have elapsed. */
+  /** Rejects the checks after their callers' timeouts. */
   void rejectOverdue(long nowNanos) {
     for (WaitingCheck check : batch) {
       boolean unused = check.lookIfOverdue(nowNanos);

@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Checks whether a {@link RedisLink} may use its server: the mode, the version and the eviction
- * policy of the server, and the permissions of the user. Also detects evictions. Thread-safe.
+ * Checks whether a {@link RedisLink} may use its server. Checks the server's mode, version and
+ * eviction policy, and the permissions of the user. Also detects evictions. Thread-safe.
  */
 final class ServerCheck {
   private static final Logger LOG = LoggerFactory.getLogger(ServerCheck.class);
@@ -40,8 +40,9 @@ final class ServerCheck {
 
   /**
    * Returns the name of the server's state: the {@code run_id} of the last connected server. If the
-   * server has evicted keys, their number follows. The name is {@value ServerInfo#UNKNOWN_LIFE} if
-   * the server does not report its run ID, and empty before the first connection.
+   * server has evicted keys, the name also contains their number. The name is {@value
+   * ServerInfo#UNKNOWN_LIFE} if the server does not report its run ID, and empty before the first
+   * connection.
    */
   String life() {
     return life;
@@ -90,10 +91,10 @@ final class ServerCheck {
   }
 
   /**
-   * Returns the name of the server's state. If a cluster's server does not report its run ID, its
-   * address is part of the name. An eviction is a loss of state; the number of evicted keys is
-   * therefore part of the name. All nodes read the same number, even a node that was down during
-   * the eviction.
+   * Returns the name of the server's state. If a cluster's server does not report its run ID, the
+   * server's address is part of the name. An eviction is a loss of state; the number of evicted
+   * keys is therefore part of the name. All nodes read the same number, even a node that was down
+   * during the eviction.
    */
   private String lifeOf(ServerInfo found) {
     boolean isShared =

@@ -18,9 +18,9 @@ enum ServerKind {
     }
   },
   /**
-   * A primary of a Redis Cluster. It holds the keys of its slots. Each slot has a marker that moves
-   * with the slot. The primary would reject a command with keys of several slots; scripts therefore
-   * receive the keys as arguments.
+   * A primary of a Redis Cluster. A primary holds the keys of its slots. Each slot has a marker
+   * that moves with the slot. The primary would reject a command with keys of several slots;
+   * scripts therefore receive the keys as arguments.
    */
   OF_CLUSTER {
     @Override

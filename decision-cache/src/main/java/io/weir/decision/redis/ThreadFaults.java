@@ -6,9 +6,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A record of unexpected exceptions in threads that must not end. Each exception is counted and
- * logged, and the health check reports it for 30 s. The thread continues with its next task.
- * Thread-safe.
+ * A record of unexpected exceptions in threads that must not end. This record counts and logs each
+ * exception, and the health check reports the exception for 30 s. The thread continues with its
+ * next task. Thread-safe.
  */
 final class ThreadFaults {
   /**

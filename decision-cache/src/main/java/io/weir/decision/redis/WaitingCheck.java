@@ -47,10 +47,10 @@ final class WaitingCheck {
    * Creates a check that waits to be sent.
    *
    * @param argument the check in the encoding of {@link CheckEncoder}
-   * @param alone whether the check must be sent in its own call
+   * @param alone whether the check must be sent in a separate call
    * @param askedNanos current time, by {@link NanoClock}
    * @param callerDeadlineNanos the caller's deadline, by {@link NanoClock}
-   * @param count consumer that gets the decision before the caller
+   * @param count consumer that receives the decision before the caller
    */
   WaitingCheck(
       Check check,
@@ -93,7 +93,7 @@ final class WaitingCheck {
     return keys;
   }
 
-  /** Returns the number of buckets. It equals the number of bucket replies. */
+  /** Returns the number of buckets. The number of bucket replies is the same. */
   int buckets() {
     return check.buckets().size();
   }
@@ -110,7 +110,7 @@ final class WaitingCheck {
     return check.inBatch();
   }
 
-  /** Returns whether the check must be sent in its own call. */
+  /** Returns whether the check must be sent in a separate call. */
   boolean isAlone() {
     return alone;
   }

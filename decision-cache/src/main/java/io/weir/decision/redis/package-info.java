@@ -10,13 +10,13 @@
  *       /v1/items}: the state of a bucket. The length of each name precedes the name. The braces
  *       enclose only the client: the buckets of a client therefore share a slot of Redis Cluster.
  *       The header of {@code bucket.lua} describes the bytes of the value. The key expires 10 s
- *       after the bucket is full, or after its period ends.
+ *       after the bucket is full, or 10 s after the period ends.
  *   <li>{@code w1:@warm}: the marker with the {@code run_id} of the server on which the state is
  *   complete. If the server has evicted keys, a dot and their number follow. Every script call
- *   reads the marker. If it is missing or different, the cache is not restored. The marker expires
- *   after 1 h and is renewed.
+ *   reads the marker. If the marker is missing or different, the cache is not restored. The marker
+ *   expires after 1 h and is renewed.
  *   <li>{@code w1:@restoring}: the generation that is being restored. {@code w1:@restored:} and the
- *   generation: the set of partitions that have been restored. Both expire after 1 min without
+ *   generation: the set of partitions that have been restored. Both keys expire after 1 min without
  *   progress.
  * </ul>
  *
@@ -27,7 +27,7 @@
  *   Such a server loads its data, is a read-only replica, is out of memory, or may evict buckets.
  *   <li>{@code TIMEOUT}, at the deadline: the server does not reply. The server may have charged
  *       the call. Until the next reply, other checks get {@code TIMEOUT} immediately. After the
- *       stall timeout, the connection is replaced.
+ *       stall timeout, the link replaces the connection.
  *   <li>{@code REJECTED}: the queue is full, or the process gets no processor time. A check that
  *   was not sent charged nothing.
  *   <li>{@code COLD}: the cache is not restored, and the check has an enforced bucket that is held.
