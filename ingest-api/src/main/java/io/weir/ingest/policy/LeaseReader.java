@@ -27,7 +27,7 @@ final class LeaseReader {
   /** Minimum number of tokens. A lease of one token would save no cache query. */
   private static final long MIN_TOKENS = 2;
 
-  /** A lease has at most the capacity divided by this number as tokens. */
+  /** The number of tokens of a lease is at most the capacity divided by this number. */
   private static final long CAPACITY_DIVISOR = 2;
 
   private static final long NANOS_PER_MICRO = 1_000;

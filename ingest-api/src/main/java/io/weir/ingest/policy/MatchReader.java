@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Reads the fields {@code match}, {@code key} and {@code ip_prefix} of a policy. They determine the
- * calls that the policy matches, and the calls that share a bucket.
+ * Reads the fields {@code match}, {@code key} and {@code ip_prefix} of a policy. These fields
+ * determine the calls that the policy matches, and the calls that share a bucket.
  */
 final class MatchReader {
   /** Maximum number of attributes in the match of a policy. */
@@ -141,7 +141,7 @@ final class MatchReader {
   }
 
   /**
-   * Reads the number of leading bits of an address that distinguish callers.
+   * Reads how many leading bits of an address distinguish callers.
    *
    * @param key the parts of the policy's bucket key
    */

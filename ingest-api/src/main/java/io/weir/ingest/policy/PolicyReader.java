@@ -261,7 +261,7 @@ final class PolicyReader {
     }
   }
 
-  /** Returns the names of the policies of each plan, by the name of the plan. */
+  /** Returns a map from the name of each plan to the names of the plan's policies. */
   private Map<String, Set<String>> plans(JsonNode node) {
     Map<String, Set<String>> plans = new HashMap<>();
     if (node.isMissingNode()) {

@@ -64,8 +64,8 @@ public final class YamlTree {
   static final int LONGEST_LONG = 18;
 
   /**
-   * Maximum length of a number in characters. No policy needs a longer number, and the parser would
-   * be slow.
+   * Maximum length of a number in characters. No policy needs a longer number, and a longer number
+   * is slow to parse.
    */
   static final int LONGEST_NUMBER = 100;
 

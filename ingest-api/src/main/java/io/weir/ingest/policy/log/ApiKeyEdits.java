@@ -125,8 +125,8 @@ public final class ApiKeyEdits {
           "the file lacks published API keys ("
               + String.join(", ", revoked.subList(0, Math.min(SHOWN, revoked.size())))
               + (more > 0 ? " and " + more + " more" : "")
-              + "): copy them from weir policies export, or revoke them with weir policies"
-              + " apply --revoke-keys");
+              + "): copy them from the output of 'weir policies export', or revoke them with"
+              + " 'weir policies apply --revoke-keys'");
     }
   }
 

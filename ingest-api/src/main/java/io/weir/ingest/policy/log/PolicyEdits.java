@@ -170,7 +170,7 @@ public final class PolicyEdits {
     return drafts;
   }
 
-  /** Returns the drafts that publishing a file would write. */
+  /** Returns the drafts that a publication of the file would write. */
   public static List<Draft> drafts(PolicyLogState state, JsonNode tree) {
     List<Draft> drafts = new ArrayList<>();
     ContentTexts texts = new ContentTexts();

@@ -312,7 +312,7 @@ public final class PolicyFollower implements AutoCloseable {
   /**
    * Waits until the given version, or a later one, is in force.
    *
-   * @return false if the timeout passed first
+   * @return false if the timeout passed before the version was in force
    */
   public boolean awaitVersion(long version, Duration timeout) {
     await(timeout, () -> inForce().state().version() >= version);

@@ -49,7 +49,7 @@ public final class PolicyLogReader implements AutoCloseable {
   private final KafkaConsumer<byte[], byte[]> consumer;
   private final LongSupplier nanoTime;
 
-  /** The offset after the last record read, by topic. */
+  /** By topic: the offset after the last record that was read. */
   private final Map<String, Long> readTo = new HashMap<>();
 
   private final ReceivedChanges received = new ReceivedChanges();

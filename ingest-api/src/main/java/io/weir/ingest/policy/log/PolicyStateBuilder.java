@@ -181,7 +181,7 @@ final class PolicyStateBuilder {
     if (!PolicyEdits.SETTINGS.contains(name)) {
       problems.add(entry.key() + " is not known");
     } else if (content.size() != 1 || !content.has("value")) {
-      problems.add(entry.key() + " must have only the member value");
+      problems.add(entry.key() + " must have no member except 'value'");
     } else if (part(document -> document.set(name, content.path("value")))
         instanceof PolicyFile.Content.Invalid invalid) {
       problems.addAll(invalid.problems());

@@ -26,8 +26,8 @@ final class PolicyTransaction implements AutoCloseable {
   private static final int MAX_BLOCK_MILLIS = 30_000;
 
   /**
-   * Linger time of the producer. The long time fills batches: a change of 100,000 clients needs
-   * some hundred batches. A flush sends the last batch immediately.
+   * Linger time of the producer. A long linger time fills the batches: a change of 100,000 clients
+   * needs only some hundred batches. A flush sends the last batch immediately.
    */
   private static final int LINGER_MILLIS = 1_000;
 
@@ -47,8 +47,8 @@ final class PolicyTransaction implements AutoCloseable {
   }
 
   /**
-   * Begins a transaction, which fences off all other editors. Blocks until Kafka has confirmed
-   * this.
+   * Begins a transaction, which fences off all other editors. Blocks until Kafka has confirmed the
+   * beginning.
    *
    * @param timeout maximum time until the end of the transaction. If the editor has died, the
    *     broker ends the transaction after this time, or when another editor begins a transaction

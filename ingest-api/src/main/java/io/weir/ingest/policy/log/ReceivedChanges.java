@@ -44,7 +44,10 @@ final class ReceivedChanges {
   /** The newest version in each topic, and the number of received entries of this version. */
   private final Map<String, Newest> newestOf = new HashMap<>();
 
-  /** The changes after the first end of the log that have not taken effect, by version. */
+  /**
+   * By version: the changes that have not taken effect, and that arrived after the reader first
+   * reached the end of the log.
+   */
   private final TreeMap<Long, Waiting> waiting = new TreeMap<>();
 
   /** The keys of unreadable records that no later record has replaced, with the reasons. */
@@ -123,8 +126,8 @@ final class ReceivedChanges {
   }
 
   /**
-   * Returns the newest version with entries in a topic if all entries of that version were
-   * received, otherwise 0.
+   * Looks up the newest version with entries in a topic. Returns this version if all of its entries
+   * were received, otherwise 0.
    */
   long newestWholeVersion(TopicPartition topic) {
     Newest found = newestOf.get(topic.topic());
@@ -146,19 +149,22 @@ final class ReceivedChanges {
     return Math.max(state.version(), readThrough);
   }
 
-  /** Returns the version of the first change that has not taken effect; 0 if none waits. */
+  /**
+   * Returns the version of the first change that has not taken effect; 0 if there is no such
+   * change.
+   */
   long firstWaiting() {
     return waiting.isEmpty() ? 0 : waiting.firstKey();
   }
 
-  /** Returns how many entries of the first waiting change were received; 0 if none waits. */
+  /** Returns how many entries of the first waiting change were received; 0 if no change waits. */
   int arrivedOfFirstWaiting() {
     return waiting.isEmpty() ? 0 : waiting.firstEntry().getValue().entries.size();
   }
 
   /**
-   * Returns a description of a newest version whose entries are incomplete; null if both topics are
-   * complete, or have unreadable records.
+   * Returns a message if a topic lacks entries of its newest version. Returns null if both topics
+   * are complete, or if a record is unreadable.
    */
   @Nullable String gap() {
     PolicyEntry.Change top = null;
@@ -190,7 +196,7 @@ final class ReceivedChanges {
   /**
    * Adds a record of the log, and returns its entry; null if the record is unreadable.
    *
-   * @throws PolicyLogReader.LogReplacedException if the record cannot follow the earlier ones
+   * @throws PolicyLogReader.LogReplacedException if the record cannot follow the earlier records
    */
   @Nullable PolicyEntry add(ConsumerRecord<byte[], byte[]> received) {
     PolicyEntry entry = decode(received);
