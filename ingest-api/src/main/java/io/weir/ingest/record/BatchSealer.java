@@ -14,10 +14,10 @@ import java.util.List;
  * Cuts pending lines into batches, and gives each batch a number and a low watermark. Journals the
  * manifest of each batch before the batch is sent. Confined to the recording thread.
  *
- * <p>The sealer seals a partition's lines when they fill a batch. Fewer lines are sealed only after
- * the linger time, when Kafka has acknowledged all earlier batches of the partition. So at most one
- * batch that is not full waits for Kafka. A slower Kafka leads to larger batches (Nagle's
- * algorithm, RFC 896). After an outage a few large batches are sent.
+ * <p>The sealer seals a partition's lines when they fill a batch. Lines that do not fill a batch
+ * are sealed after the linger time, when Kafka has acknowledged all earlier batches of the
+ * partition. So at most one batch that is not full waits for Kafka. A slower Kafka leads to larger
+ * batches (Nagle's algorithm, RFC 896). After an outage a few large batches are sent.
  *
  * <p>The low watermark advances with every batch. If lines remain pending behind a full batch, the
  * watermark is at most the time of their oldest call.
@@ -183,7 +183,7 @@ final class BatchSealer {
     }
   }
 
-  /** Returns a time not later than any call that remains pending behind the batches. */
+  /** Returns a time that is not later than any call that remains pending behind the batches. */
   private static long oldestBehind(List<List<Chunk>> batches, List<Chunk> pending) {
     int cut = batches.stream().mapToInt(List::size).sum();
     return pending.stream()

@@ -46,7 +46,7 @@ public final class CallRecorder {
   /** Interval at which a lasting failure, backlog or drain is logged. */
   private static final long LOG_NANOS = 10_000_000_000L;
 
-  /** Age of the oldest unacknowledged line above which a backlog is logged. */
+  /** The log reports a backlog if the oldest unacknowledged line is older than this age. */
   private static final long BACKLOG_NANOS = 10_000_000_000L;
 
   private static final long TRIM_NANOS = 1_000_000_000;

@@ -32,7 +32,7 @@ public final class DecisionClock {
 
   private static final long NONE = Long.MIN_VALUE;
 
-  /** Stands for the server in observations that do not name the server. */
+  /** The key of observations that do not name a server. */
   private static final String ANY_SERVER = "";
 
   private static final Offsets NOTHING = new Offsets(NONE, NONE, NONE);

@@ -62,7 +62,7 @@ public final class KafkaCallLog implements CallLog {
   private volatile boolean draining;
   private volatile long drainDeadlineNanos;
 
-  /** The reason why the recording thread ended before a stop; empty if it did not. */
+  /** The reason why the recording thread ended before a stop; empty if this has not happened. */
   private volatile String threadFailure = "";
 
   /**
@@ -347,7 +347,7 @@ public final class KafkaCallLog implements CallLog {
   }
 
   /**
-   * Logs unexpected exceptions, and keeps the last one for some time for the health check.
+   * Logs unexpected exceptions, and keeps the last exception for some time for the health check.
    * Thread-safe.
    */
   static final class RecentFault implements RecorderThreads.FaultHandler {
@@ -379,7 +379,7 @@ public final class KafkaCallLog implements CallLog {
       }
     }
 
-    /** Returns the last exception as text, or the empty string if there was none recently. */
+    /** Returns the last exception as text, or the empty string if there was no recent exception. */
     String recent() {
       Fault fault = last;
       return clock.nowNanos() - fault.nanos < standsNanos ? fault.text : "";

@@ -66,7 +66,8 @@ final class LowWatermark {
   }
 
   /**
-   * Counts one more call in progress under the given time. The watermark waits for this call too.
+   * Counts one more call as in progress since the given time. The watermark waits for this call
+   * too.
    */
   void beginAgain(long begun) {
     inProgress.incrementAndGet(bucket(begun));
@@ -114,7 +115,7 @@ final class LowWatermark {
     return epochMillis - epochMillis % BUCKET_MILLIS;
   }
 
-  /** A ticket that holds the watermark back until it is used. */
+  /** A ticket that holds the watermark back until the ticket is used. */
   static final class HeldTicket implements Ticket {
     private final LowWatermark watermark;
     private final long heldAtEpochMillis;

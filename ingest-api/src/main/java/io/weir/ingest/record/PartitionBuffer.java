@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The unacknowledged lines and batches of one partition. Lines pass through three stages: pending,
- * sealed in a batch, and in flight. The batches in flight are the oldest sealed ones.
+ * sealed in a batch, and in flight. The batches in flight are the oldest sealed batches.
  *
  * <p>When a batch fails, the buffer sends no further batch until it has the results of all batches
  * in flight. Then the buffer sends only the failed batch until Kafka acknowledges it. After that,
@@ -58,7 +58,7 @@ final class PartitionBuffer {
 
   private boolean isHeartbeatInFlight;
 
-  /** Whether a heartbeat was sent since Kafka last acknowledged a batch or heartbeat. */
+  /** Whether a heartbeat was sent after Kafka's last acknowledgement of a batch or heartbeat. */
   private boolean isHeartbeatAwaited;
 
   private long heartbeatSinceNanos;
@@ -361,7 +361,7 @@ final class PartitionBuffer {
     return failuresInARow;
   }
 
-  /** Returns the time before which the partition sends nothing after a failed attempt. */
+  /** Returns the earliest time at which the partition may send again after a failed attempt. */
   long notBeforeNanos() {
     return notBeforeNanos;
   }

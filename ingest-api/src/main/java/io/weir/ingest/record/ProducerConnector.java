@@ -153,7 +153,10 @@ final class ProducerConnector {
     }
   }
 
-  /** Returns whether a failure was reported and {@link #reportRecovery} was not called since. */
+  /**
+   * Returns whether a failure was reported and {@link #reportRecovery} has not been called after
+   * it.
+   */
   boolean hasFailed() {
     return replacedInARow > 0 || !detail.isEmpty();
   }

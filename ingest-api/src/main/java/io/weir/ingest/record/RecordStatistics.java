@@ -60,7 +60,7 @@ public final class RecordStatistics {
 
   /**
    * Time at which the oldest waiting call or heartbeat began to wait, in nanoseconds of the
-   * monotonic clock; null if none waits.
+   * monotonic clock; null if no call or heartbeat waits.
    */
   private volatile @Nullable Long oldestUnackedSince;
 
@@ -166,7 +166,8 @@ public final class RecordStatistics {
 
   /**
    * Returns the age of the oldest unacknowledged call or heartbeat in milliseconds, counted in this
-   * process. Returns 0 if there is none. The value grows even while the record loop is stalled.
+   * process. Returns 0 if there is no such call or heartbeat. The value grows even while the record
+   * loop is stalled.
    */
   long oldestUnackedMillis() {
     Long since = oldestUnackedSince;
@@ -236,7 +237,7 @@ public final class RecordStatistics {
   /**
    * Records the age of the oldest unacknowledged call or heartbeat.
    *
-   * @param ageNanos the age in nanoseconds; 0 if none waits
+   * @param ageNanos the age in nanoseconds; 0 if no call or heartbeat waits
    * @param nowNanos the time of the measurement by the monotonic clock
    */
   void oldestUnacked(long ageNanos, long nowNanos) {

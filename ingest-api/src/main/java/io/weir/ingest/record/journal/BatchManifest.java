@@ -66,7 +66,7 @@ public record BatchManifest(
     return count == 0;
   }
 
-  /** Returns the header with which the given node sends the batch. */
+  /** Returns the header of the batch, as the given node sends it. */
   public BatchHeader header(String node) {
     return new BatchHeader(
         node,

@@ -87,10 +87,10 @@ public interface Journal extends AutoCloseable {
   /**
    * The content of a journal for one partition, as of the time of opening.
    *
-   * @param ackedBatches number of the last acknowledged batch; 0 before the first
+   * @param ackedBatches number of the last acknowledged batch; 0 if there is none
    * @param ackedLines number of acknowledged lines
-   * @param ackedLowWatermarkEpochMillis low watermark of the last acknowledged batch; 0 before the
-   *     first
+   * @param ackedLowWatermarkEpochMillis low watermark of the last acknowledged batch; 0 if there is
+   *     none
    * @param linesBeforeEpoch number of lines appended before the epoch of {@link #identity}
    * @param sealed batches that are sealed but not acknowledged, in order
    * @param unsealed lines that are not in a batch, in order
