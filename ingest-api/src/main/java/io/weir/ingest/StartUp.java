@@ -26,8 +26,8 @@ final class StartUp {
   /**
    * Creates the readiness of a node whose start begins now.
    *
-   * @param missing returns the condition that the start still waits for, as text; or the empty
-   *     string
+   * @param missing returns a text that names the condition for which the start still waits, or the
+   *     empty string
    * @param wait maximum wait
    */
   StartUp(Supplier<String> missing, Duration wait) {

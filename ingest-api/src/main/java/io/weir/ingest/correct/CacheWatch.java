@@ -18,9 +18,9 @@ import org.slf4j.event.Level;
 
 /**
  * A thread that detects when the cache has lost its state. The cache elects one node, which
- * publishes the loss. If the elected node cannot publish the loss, it abandons the restoration.
- * Then any node may begin another restoration. The aggregator and the {@link CorrectionLoop}s of
- * all nodes perform the restoration.
+ * publishes the loss. If the elected node cannot publish the loss, the node abandons the
+ * restoration. Then any node may begin another restoration. The aggregator and the
+ * {@link CorrectionLoop}s of all nodes perform the restoration.
  */
 public final class CacheWatch implements AutoCloseable {
   /**
@@ -70,8 +70,8 @@ public final class CacheWatch implements AutoCloseable {
   /**
    * Creates a watch that has not yet checked the cache.
    *
-   * @param cacheClockMillis returns this node's estimate of the cache's clock, whose time calls
-   *     carry
+   * @param cacheClockMillis returns this node's estimate of the cache's clock, which determines the
+   *     time of calls
    */
   public CacheWatch(
       CacheLife life,

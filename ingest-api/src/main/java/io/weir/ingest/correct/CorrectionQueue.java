@@ -61,7 +61,7 @@ public final class CorrectionQueue {
 
   /**
    * Returns how long to wait before {@link #applyNext} has an effect, in nanoseconds; 0 or less if
-   * a call has an effect now.
+   * {@link #applyNext} has an effect now.
    */
   long waitNanos() {
     return applier.waitNanos();

@@ -111,7 +111,8 @@ public final class CorrectionStatistics {
                 + "reads them again");
     clamped = counter(registry, "clamped", "corrections whose debit the debt cap reduced");
     retries =
-        counter(registry, "retries", "batches sent to the cache again because it did not reply");
+        counter(
+            registry, "retries", "batches sent to the cache again because the cache did not reply");
     tokensGiven = tokens(registry, "given");
     tokensTaken = tokens(registry, "taken");
     restorationsBegun = restorations(registry, "begun");

@@ -15,7 +15,7 @@ final class CorrectionStatus {
   /** The kind of problem, with its name in the log. */
   enum Kind {
     NONE("none"),
-    /** Kafka has not yet replied for the first time. Not logged. */
+    /** Kafka has not replied since the start. Not logged. */
     STARTING("corrections_starting"),
     KAFKA("corrections_kafka_unavailable"),
     TOPIC_MISSING("corrections_topic_missing"),

@@ -18,7 +18,7 @@ import java.util.function.Supplier;
 public final class Corrections implements AutoCloseable {
   /**
    * Number of consecutive checks without a reply after which a starting node treats the cache as
-   * unreachable. A node treats no cache as unreachable because of one late reply.
+   * unreachable. A single late reply has no such effect.
    */
   static final int LOOKS_AT_START = 3;
 

@@ -61,7 +61,9 @@ final class ReadPositions implements ConsumerRebalanceListener {
     }
   }
 
-  /** Commits the position of records with a reply, at most once every 500 ms. */
+  /**
+   * Commits the position of the records to which the cache has replied, at most once every 500 ms.
+   */
   void commitNowAndThen() {
     if (clock.nowNanos() - committedNanos >= COMMIT_INTERVAL_NANOS) {
       commit();
@@ -69,8 +71,8 @@ final class ReadPositions implements ConsumerRebalanceListener {
   }
 
   /**
-   * Commits the position of records with a reply. If a wake-up interrupts the commit, repeats it
-   * once.
+   * Commits the position of the records to which the cache has replied. If a wake-up interrupts the
+   * commit, repeats the commit once.
    */
   void commit() {
     Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();

@@ -32,7 +32,7 @@ record DataPath(String text, List<String> members) {
     return isPath ? new DataPath(text, members) : null;
   }
 
-  /** Returns the value at this path in the data; a missing node if there is none. */
+  /** Returns the value at this path in the data; a missing node if the data has no such value. */
   JsonNode in(JsonNode data) {
     JsonNode value = data;
     for (String member : members) {

@@ -84,8 +84,8 @@ public final class RateLimitServer implements AutoCloseable {
   private static final Duration IDLE_LIMIT = Duration.ofMinutes(5);
 
   /**
-   * Minimum time that a connection must have sent nothing before a new connection may replace it.
-   * Applies when the maximum number of connections is reached.
+   * A new connection may replace an open connection only if the open connection has sent nothing
+   * for at least this time. Applies when the maximum number of connections is reached.
    */
   private static final Duration IDLE_LIMIT_OF_FULL_PORT = Duration.ofSeconds(30);
 
@@ -244,8 +244,9 @@ public final class RateLimitServer implements AutoCloseable {
 
   /**
    * Returns a pool of threads for calls. Each call occupies at most one place in the pool's queue.
-   * So the maximum numbers of connections and of calls per connection bound the queue. Long before
-   * the queue reaches this bound, the service rejects further calls as overload.
+   * So the queue has at most the maximum number of connections times the maximum number of calls
+   * per connection. Long before the queue reaches this bound, the service rejects further calls as
+   * overload.
    */
   private static ThreadPoolExecutor threads(
       ResourceStack resources, int count, ThreadFactory factory) {

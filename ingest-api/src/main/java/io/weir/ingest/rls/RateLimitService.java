@@ -36,8 +36,8 @@ final class RateLimitService {
   private static final Duration USUAL_DEADLINE = Duration.ofMillis(20);
 
   /**
-   * The part of a caller's deadline that is available for the cache's reply, in percent. The rest
-   * of the deadline is for recording and the response.
+   * Percentage of a caller's deadline that is available for the cache's reply. The rest of the
+   * deadline is for recording and the response.
    */
   private static final int PERCENT_OF_DEADLINE = 60;
 

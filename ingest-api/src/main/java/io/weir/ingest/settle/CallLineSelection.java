@@ -80,8 +80,8 @@ final class CallLineSelection {
   }
 
   /**
-   * Returns the allowed call if one was found, otherwise the denied call, or null if none was
-   * found.
+   * Returns the allowed attempt if the search found one. Otherwise returns the denied attempt, or
+   * null if the search found neither.
    */
   @Nullable Found found() {
     return allowed != null ? allowed : denied;

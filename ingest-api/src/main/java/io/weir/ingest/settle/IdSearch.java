@@ -12,8 +12,8 @@ import io.weir.topics.log.CallsRecord;
  */
 final class IdSearch {
   /**
-   * How long before the id's time the search begins to read, because clocks differ and batches are
-   * delayed.
+   * How long before the id's time the search begins to read. The margin allows for different clocks
+   * and delayed batches.
    */
   private static final long NEAR_MILLIS = 250;
 
@@ -21,8 +21,8 @@ final class IdSearch {
   private static final long SLACK_MILLIS = 5_000;
 
   /**
-   * The search reads records up to this time after the id's time. Retries of the call and the
-   * backlog of a journal may be so late.
+   * The search reads records up to this time after the id's time. Retries of the call, and lines
+   * from the backlog of a journal, may have such a delay.
    */
   private static final long BEHIND_HINT_MILLIS = 600_000;
 
@@ -74,8 +74,8 @@ final class IdSearch {
 
   /**
    * Returns whether the search has read every record that may contain an allowed call with the id.
-   * The search must have read the partition completely from the time in the id, or from the
-   * partition's beginning.
+   * This requires a complete read of the partition from the time in the id, or from the partition's
+   * beginning.
    */
   boolean hasReadAll() {
     return hasReadAll;

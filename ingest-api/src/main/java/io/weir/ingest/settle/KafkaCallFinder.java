@@ -28,8 +28,8 @@ public final class KafkaCallFinder implements CallFinder {
   static final long MAX_SEARCH_BYTES = 32L << 20;
 
   /**
-   * How long before the id's time a search begins to read, because clocks differ and batches are
-   * delayed.
+   * How long before the id's time a search begins to read. The margin allows for different clocks
+   * and delayed batches.
    */
   private static final long NEAR_MILLIS = 250;
 

@@ -13,7 +13,7 @@ interface PartitionReader {
 
   /**
    * Returns the offset of the first record that the broker appended at or after the given time.
-   * Returns the end offset if there is none.
+   * Returns the end offset if there is no such record.
    */
   long offsetAt(long epochMillis) throws InterruptedException;
 

@@ -17,8 +17,8 @@ public sealed interface SettleOutcome {
    * @param changed whether this request changed the bill; false if the call was already billed at
    *     this cost
    * @param durability current durability of the record
-   * @param position the position of the settlement; a report that has reached it includes the
-   *     settlement
+   * @param position the position of the settlement; reports that have reached this
+   *     position include the settlement
    */
   record Settled(
       CallEvent call,
@@ -35,8 +35,8 @@ public sealed interface SettleOutcome {
    * @param call the call that was found
    * @param actualCost the billed cost if the aggregator accepts this settlement
    * @param durability current durability of the record
-   * @param position the position of the settlement; a report that has reached it includes the
-   *     settlement
+   * @param position the position of the settlement; reports that have reached this
+   *     position include the settlement
    */
   record Pending(CallEvent call, long actualCost, Durability durability, UsagePosition position)
       implements SettleOutcome {}

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 final class VerdictBoard {
   /**
    * Maximum number of verdicts that are kept or awaited. Above this number, the board discards the
-   * oldest.
+   * oldest entry.
    */
   private static final int MAX_KEPT = 10_000;
 

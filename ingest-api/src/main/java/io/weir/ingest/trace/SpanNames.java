@@ -18,7 +18,7 @@ final class SpanNames {
   /** The step in which calls reach the durability that {@code WEIR_DURABILITY} requires. */
   static final String RECORD = "record";
 
-  /** The time from the write to the log until Kafka has acknowledged the calls. */
+  /** The time between the append of the calls to the log and Kafka's acknowledgement. */
   static final String PUBLISH = "publish";
 
   static final AttributeKey<String> METHOD = AttributeKey.stringKey("http.request.method");

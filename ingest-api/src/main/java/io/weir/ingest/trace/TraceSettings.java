@@ -41,7 +41,7 @@ public record TraceSettings(
 
   /**
    * Default rate. This rate causes about 10,000 spans a minute. Small collectors can process this
-   * number.
+   * number of spans.
    */
   static final int DEFAULT_RATE = 100;
 
