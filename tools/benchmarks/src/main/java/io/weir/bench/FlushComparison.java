@@ -96,7 +96,7 @@ final class FlushComparison {
       connection.sync().flushall();
       TimeUnit.NANOSECONDS.sleep(AFTER.toNanos());
       out.printf(
-          "%-14s admitted at most %,6d tokens too many, %,6d after %d s   (before: %,d; calls %,d,"
+          "%-14s surplus at most %,6d tokens, %,6d after %d s   (before: %,d; calls %,d,"
               + " not answered %d)%n",
           name,
           ideal.peakTokens() - before,
