@@ -138,7 +138,7 @@ public final class PolicyEntry {
   }
 
   /**
-   * Returns {@link #untilThen} as JSON text; null if there is none. The text must not be modified.
+   * Returns {@link #untilThen()} as JSON text; null if it is null. The text must not be modified.
    */
   byte @Nullable [] untilThenText() {
     return untilThen;
