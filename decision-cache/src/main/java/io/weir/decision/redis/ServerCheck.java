@@ -53,8 +53,8 @@ final class ServerCheck {
   }
 
   /**
-   * Returns the reason why the last server that replied is not used. Empty if this server is used,
-   * or if no server has replied.
+   * Returns the reason why the last server that replied is not used. Returns an empty string if
+   * this server is used, or if no server has replied.
    */
   String refusal() {
     return refusal;

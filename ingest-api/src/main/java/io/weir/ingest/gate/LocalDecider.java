@@ -41,8 +41,8 @@ public final class LocalDecider {
   static final int MAX_BUCKETS = 100_000;
 
   /**
-   * Time after the last local decision at which the decider discards the buckets. In repeated
-   * outages at shorter intervals, the buckets are not refilled each time.
+   * Time after the last local decision at which the decider discards the buckets. Outages at
+   * shorter intervals therefore do not refill the buckets.
    */
   static final long FORGET_AFTER_MILLIS = 60_000;
 

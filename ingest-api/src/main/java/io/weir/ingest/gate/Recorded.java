@@ -32,7 +32,7 @@ public sealed interface Recorded {
 
   /** The reason why the log refused a call. */
   enum Reason {
-    /** The journal is full, because Kafka has been unavailable for long. */
+    /** The journal is full, because Kafka has been unavailable for a long time. */
     FULL,
     /** A write to the journal failed; a part of the data may have reached the disk. */
     WRITE_FAILED,

@@ -98,7 +98,7 @@ public final class CheckApi implements AutoCloseable {
    *
    * @param access the permitted senders of requests without tokens
    * @param hosts host names in lower case. Web pages from these hosts and from numeric addresses
-   *     may send requests. Used only for {@link AdminAccess#ANY}
+   *     may send requests. These names are used only for {@link AdminAccess#ANY}
    * @param hasTokens whether operators have tokens; if true, any sender with a token is permitted
    */
   public record PolicyAdmin(

@@ -13,14 +13,14 @@ import org.jspecify.annotations.Nullable;
  * draft-ietf-httpapi-ratelimit-headers-11, written as lists of structured fields (RFC 9651): {@code
  * "burst";q=100;w=60} and {@code "burst";r=99;t=1}.
  *
- * <p>For a token bucket, the quota {@code q} is the capacity, and the window {@code w} is the time
- * in which an empty bucket becomes full. Both are rounded up; the remaining tokens {@code r}
- * therefore never exceed {@code q}. {@code t} is the time until the bucket gains one token, 0 for a
- * full bucket. For a quota or a fixed window, {@code w} is the length of the current period, and
- * {@code t} is the time until the end of the period. For a sliding window or log, {@code w} is the
- * length of the window, and {@code t} is the time until no earlier call counts. {@code t} never
- * exceeds the {@code Retry-After} of the response. A client can therefore wait for either time. A
- * policy that denies every call has no {@code t}.
+ * <p>For a token bucket, the quota {@code q} is the capacity. The window {@code w} is the time in
+ * which an empty bucket becomes full. {@code w} is rounded up to whole seconds, at least 1. The
+ * remaining tokens {@code r} never exceed {@code q}. {@code t} is the time until the bucket gains
+ * one token, 0 for a full bucket. For a quota or a fixed window, {@code w} is the length of the
+ * current period. {@code t} is the time until the end of the period. For a sliding window or log,
+ * {@code w} is the length of the window, and {@code t} is the time until no earlier call counts.
+ * {@code t} never exceeds the {@code Retry-After} of the response. A client can therefore wait for
+ * either time. A policy that denies every call has no {@code t}.
  */
 final class RateLimitFields {
   private static final long MICROS_PER_SECOND = 1_000_000;
