@@ -44,8 +44,8 @@ import java.util.Set;
  *     WEIR_ADVERTISED_REPORTS}, default 127.0.0.1 and the reports port)
  * @param applicationPrefix prefix of the names of consumer groups and changelog topics ({@code
  *     WEIR_APPLICATION_PREFIX}, {@code weir-})
- * @param quarantineRecords records of the calls topic that the aggregator moves to the quarantine,
- *     because they make it fail ({@code WEIR_QUARANTINE_RECORDS}, none). The format is
+ * @param quarantineRecords records of the calls topic that make the aggregator fail, and that it
+ *     moves to the quarantine ({@code WEIR_QUARANTINE_RECORDS}, none). The format is
  *     partition@offset, separated by commas
  * @param maxEndpoints maximum number of endpoints with their own ledger rows, for each client,
  *     meter and window ({@code WEIR_MAX_ENDPOINTS}, 1000; 1 to 100,000)

@@ -37,7 +37,7 @@ final class NameCheck {
    */
   private static final Duration MARGIN = Duration.ofSeconds(10);
 
-  /** Session timeout of earlier versions of Weir, which could not be configured. */
+  /** Fixed session timeout of earlier versions of Weir. */
   private static final Duration FORMER_SESSION = Duration.ofSeconds(20);
 
   /**

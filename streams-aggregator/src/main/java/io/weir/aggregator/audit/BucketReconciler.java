@@ -150,8 +150,9 @@ public final class BucketReconciler {
   }
 
   /**
-   * Processes a settlement, in which the actual cost of a call differs from the charge. The cache
-   * does not know the difference. The difference has no stamp, and does not count as an outage.
+   * Processes a settlement, in which the actual cost of a call differs from the charge. The bucket
+   * in the cache does not include the difference. The difference has no stamp, and does not count
+   * as an outage.
    */
   public void settle(CallEvent settlement) {
     for (Charge charge : settlement.charges()) {

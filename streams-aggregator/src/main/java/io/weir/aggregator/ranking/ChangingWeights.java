@@ -6,7 +6,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A summary of the names with the greatest figures, for figures that may also decrease. A sketch
+ * A summary of the names with the greatest figures, for figures that can also decrease. A sketch
  * accepts only positive weights. So one sketch sums the increases of each name, and another sketch
  * sums the decreases. The figure of a name is its increases minus its decreases. The lower bound of
  * a figure is the lower bound of the increases minus the upper bound of the decreases. The upper

@@ -26,7 +26,7 @@ final class PartitionRanking {
   /** End of the scanned range. This end is greater than every key, because keys are ASCII. */
   private static final byte[] END = {(byte) 0x7f};
 
-  /** A key after all keys of records without a client, and before all later keys. */
+  /** Key at which the scan continues after the records without a client. */
   private static final byte[] BEHIND_OTHER_RECORDS = {'@' + 1};
 
   private final int partition;
@@ -40,8 +40,8 @@ final class PartitionRanking {
   private long floorEpochMillis;
 
   /**
-   * Key at which the read of the table continues. Rows before this key are in the sketches. Null
-   * when all rows are in the sketches.
+   * Key at which the read of the table continues. Rows before this key are in the sketches. The key
+   * is null when all rows are in the sketches.
    */
   private byte @Nullable [] cursor = new byte[0];
 
@@ -62,7 +62,7 @@ final class PartitionRanking {
     advance(newestEpochMillis);
   }
 
-  /** Removes the windows that become too old because of a window with this start. */
+  /** Removes the windows that become too old when a window with this start is added. */
   private void advance(long startEpochMillis) {
     floorEpochMillis = Math.max(floorEpochMillis, startEpochMillis - (windows - 1) * windowMillis);
     weights.headMap(floorEpochMillis).clear();

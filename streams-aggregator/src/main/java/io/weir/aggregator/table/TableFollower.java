@@ -146,8 +146,8 @@ public final class TableFollower implements AutoCloseable {
 
   /**
    * Returns the number of the current copy of a partition. A reader of the table compares the
-   * numbers before and after its read. If they differ, the partition was dropped during the read,
-   * and the result may lack rows.
+   * numbers before and after its read. If the numbers differ, the partition was dropped during the
+   * read, and the result may lack rows.
    *
    * @return a positive number; 0 if the partition is not readable
    */

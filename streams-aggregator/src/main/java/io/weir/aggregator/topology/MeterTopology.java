@@ -44,7 +44,7 @@ public final class MeterTopology implements Supplier<Topology> {
    * @param settings the settings of the counting rules
    * @param partitions number of partitions of each topic
    * @param written counts the ledger rows
-   * @param stopped the stopped partitions, and the records that an operator has given up
+   * @param stopped the stopped partitions, and the records in {@code WEIR_QUARANTINE_RECORDS}
    */
   public MeterTopology(
       Properties properties,

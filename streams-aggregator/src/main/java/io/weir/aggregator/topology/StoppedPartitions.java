@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
  * code fail. The process continues to count the other partitions. The record is not lost: it stays
  * in the topic until an operator has examined it. Thread-safe.
  *
- * <p>An operator may give up a record with {@code WEIR_QUARANTINE_RECORDS}. The aggregator then
+ * <p>An operator can name such a record in {@code WEIR_QUARANTINE_RECORDS}. The aggregator then
  * moves the record to the quarantine without counting it, and continues with the next record.
  */
 public final class StoppedPartitions {
@@ -30,8 +30,8 @@ public final class StoppedPartitions {
    *
    * @param place the record that was being processed; if the failure occurred between two records,
    *     the next record
-   * @param betweenRecords whether the failure occurred between two records; if so, giving up a
-   *     record does not help
+   * @param betweenRecords whether the failure occurred between two records; in that case, it does
+   *     not help to move a record to the quarantine
    * @param failure the exception as text
    */
   public record Stop(RecordPlace place, boolean betweenRecords, String failure) {}
@@ -39,7 +39,7 @@ public final class StoppedPartitions {
   /**
    * Creates an empty set of stopped partitions.
    *
-   * @param toQuarantine the records that an operator has given up ({@code WEIR_QUARANTINE_RECORDS})
+   * @param toQuarantine the records to move to the quarantine ({@code WEIR_QUARANTINE_RECORDS})
    */
   public StoppedPartitions(Set<RecordPlace> toQuarantine) {
     this.toQuarantine = Set.copyOf(toQuarantine);
@@ -52,7 +52,7 @@ public final class StoppedPartitions {
         .toList();
   }
 
-  /** Returns whether an operator has given up this record. */
+  /** Returns whether an operator has named this record in {@code WEIR_QUARANTINE_RECORDS}. */
   boolean isGivenUp(RecordPlace place) {
     return toQuarantine.contains(place);
   }

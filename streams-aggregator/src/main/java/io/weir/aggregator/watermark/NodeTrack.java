@@ -33,8 +33,8 @@ import java.util.List;
  * @param epoch the journal epoch, which identifies one opening of the node's journal
  * @param spans runs of arrived positions in ascending order, with a hole between consecutive runs;
  *     the first run begins at 0
- * @param forgottenThrough position up to which it is no longer known which lines have arrived; 0 if
- *     it is known for all lines
+ * @param forgottenThrough position up to which the track no longer stores which lines have arrived;
+ *     0 if it stores this for all lines
  * @param forgottenMissing number of missing lines up to {@code forgottenThrough}
  * @param headLine position in the newest heartbeat, if the line with that position has not arrived;
  *     otherwise 0

@@ -117,7 +117,7 @@ public final class NodeWatermarks {
    * wrong clock cannot close a window too early.
    *
    * @param mayHaveBegunBefore whether records of the journal may have expired before the partition
-   *     was first read. If true, the first known batch may not be the journal's first batch
+   *     was first read. If true, the journal may have batches before the first known batch
    * @return the journal's greatest low watermark
    */
   public long note(BatchHeader header, long atEpochMillis, boolean mayHaveBegunBefore) {
