@@ -17,7 +17,7 @@ final class HelpFiles {
   private HelpFiles() {}
 
   /**
-   * Writes the files, and deletes those of commands that no longer exist.
+   * Writes the files, and deletes the files of commands that no longer exist.
    *
    * @param arguments the folder for the files
    */

@@ -11,7 +11,7 @@ import java.time.Duration;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Reads and changes the policies that a cluster's policies topic holds, for commands. */
+/** Reads and changes the policies in a cluster's policies topic, for commands. */
 public final class PublishedPolicies {
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final String CLIENT_ID = "weir-policies-command";

@@ -214,7 +214,7 @@ final class ConfigReader {
     refuseUnknown(node, path, Set.of("unit", "requests_per_unit", "unlimited", "name", "replaces"));
     if (flag(node, path, "unlimited")) {
       if (node.has("unit") || node.has("requests_per_unit")) {
-        problem(path, "must not have unit or requests_per_unit, because it is unlimited");
+        problem(path, "must not have unit or requests_per_unit, because the limit is unlimited");
       }
       return LimitNode.Limit.NONE;
     }

@@ -162,7 +162,7 @@ public final class EnvoyImport {
     return longer;
   }
 
-  /** Adds a policy, unless one exists for the same descriptors; returns its name. */
+  /** Adds a policy if no policy exists for the same descriptors. Returns the policy's name. */
   private String add(String domain, List<LimitNode> path, LimitNode.Limit limit, boolean isShadow) {
     EndpointName name = new EndpointName(domain);
     for (LimitNode node : path) {

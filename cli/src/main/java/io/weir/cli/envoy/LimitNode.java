@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
  * One descriptor of a configuration, with the descriptors below it. Immutable.
  *
  * @param key the key of the entry, not empty
- * @param value the value of the entry; with {@code *} at its end a prefix; null for any value
+ * @param value the value of the entry; a value that ends in {@code *} is a prefix; null for any
+ *     value
  * @param limit the limit; null if there is none
  * @param isShadow whether the limit denies nothing
  * @param name the name of the limit, which other limits may share; null if it has none

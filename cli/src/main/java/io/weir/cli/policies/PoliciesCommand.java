@@ -47,7 +47,7 @@ import picocli.CommandLine.Parameters;
       PublishedPoliciesCommands.History.class,
       PublishedPoliciesCommands.Switch.class
     },
-    footer = {"", "WEIR_POLICIES names the file when none is given (policies.yml)."})
+    footer = {"", "If no file is given, WEIR_POLICIES names the file (policies.yml)."})
 public final class PoliciesCommand {
   @Mixin private final Terminal terminal = new Terminal();
 

@@ -175,7 +175,8 @@ public final class PublishedPoliciesCommands {
       name = "diff",
       mixinStandardHelpOptions = true,
       description = {
-        "Compare a policy file with the published policies: print what applying it would change.",
+        "Compare a policy file with the published policies: print the changes that 'weir policies"
+            + " apply' would make.",
         "Exits with 0 if nothing differs, with 1 otherwise."
       })
   static final class Diff extends OnFile {

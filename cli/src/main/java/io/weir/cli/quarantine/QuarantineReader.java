@@ -29,7 +29,7 @@ final class QuarantineReader implements AutoCloseable {
     /** A line or record was refused. */
     void refused(Refusal refusal);
 
-    /** A line or record that had been refused was counted. */
+    /** A replay of a refused line or record was counted. */
     void counted(Source source);
   }
 

@@ -111,7 +111,7 @@ final class QuarantineTable {
 
   /**
    * Returns the text with control characters replaced by {@code ?}. Clients choose parts of the
-   * text, and they must not be able to control the terminal.
+   * text. Control characters in these parts could control the terminal.
    */
   private static String printable(String text) {
     return text.replaceAll("\\p{Cntrl}", "?");

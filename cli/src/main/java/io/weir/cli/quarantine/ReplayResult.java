@@ -29,7 +29,7 @@ record ReplayResult(int sent, int acknowledged, Map<Source, Fate> fates) {
   /**
    * The outcome for a line or record, and its reason.
    *
-   * @param why empty if it is counted
+   * @param why the reason; empty if the line or record is counted
    */
   record Fate(Outcome outcome, String why) {}
 

@@ -109,7 +109,7 @@ public final class CallLineReader {
   }
 
   /**
-   * Reads a line with the parser of the batch. The object must end in the line.
+   * Reads a line with the parser of the batch. The JSON object must end within the line.
    *
    * @return false if {@link #readAlone} must read the line, to find out whether and why the line is
    *     unreadable

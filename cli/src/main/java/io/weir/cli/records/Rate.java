@@ -41,7 +41,7 @@ public record Rate(
    * Returns the rate of a limit.
    *
    * @param refillTokens for a sliding window the number of sub-windows
-   * @throws IllegalArgumentException if it cannot be counted in integers below 2^53
+   * @throws IllegalArgumentException if the limit cannot be counted in integers below 2^53
    */
   public static Rate of(String algorithm, long capacity, long refillTokens, long periodMicros) {
     switch (algorithm) {

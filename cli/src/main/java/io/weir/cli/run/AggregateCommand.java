@@ -18,8 +18,8 @@ import picocli.CommandLine.Mixin;
     name = "aggregate",
     mixinStandardHelpOptions = true,
     description = {
-      "Run one aggregator against WEIR_KAFKA until it receives SIGTERM.",
-      "It counts, closes windows, writes the ledger and answers reports on "
+      "Run one aggregator against WEIR_KAFKA until the process receives SIGTERM.",
+      "The aggregator counts calls, closes windows, writes the ledger and answers reports on "
           + "WEIR_REPORTS_PORT (8081)."
     })
 public final class AggregateCommand implements Callable<Integer> {

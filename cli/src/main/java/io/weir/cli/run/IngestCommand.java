@@ -18,7 +18,7 @@ import picocli.CommandLine.Mixin;
     name = "ingest",
     mixinStandardHelpOptions = true,
     description = {
-      "Run one ingest node against WEIR_KAFKA and WEIR_REDIS until it receives SIGTERM.",
+      "Run one ingest node against WEIR_KAFKA and WEIR_REDIS until the process receives SIGTERM.",
       "The journal is in WEIR_DATA/ingest. No two nodes may share a journal or a name (WEIR_NODE)."
     })
 public final class IngestCommand implements Callable<Integer> {

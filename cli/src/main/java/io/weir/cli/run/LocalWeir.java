@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
 /**
  * All processes of Weir in one JVM with one data folder: an embedded Kafka broker, one aggregator
  * and one ingest node. Redis runs as a child process. If {@code WEIR_KAFKA} or {@code WEIR_REDIS}
- * names a server, that server is used instead of the embedded one.
+ * names a server, that server is used instead of the embedded server.
  */
 final class LocalWeir implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LocalWeir.class);

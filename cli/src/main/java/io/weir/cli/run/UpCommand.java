@@ -9,7 +9,7 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
-/** Runs all processes of Weir in one process until it is stopped. */
+/** Runs all processes of Weir in one process until the command is stopped. */
 @Command(
     name = "up",
     mixinStandardHelpOptions = true,

@@ -117,7 +117,7 @@ final class AccessLog {
     return names.computeIfAbsent(text, it -> it);
   }
 
-  /** Spreads the calls of each second evenly over it. */
+  /** Spreads the calls of each second evenly over that second. */
   private static void spread(List<SimulatedCall> sorted) {
     int from = 0;
     while (from < sorted.size()) {

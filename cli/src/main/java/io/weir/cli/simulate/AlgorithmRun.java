@@ -110,7 +110,7 @@ final class AlgorithmRun {
   }
 
   /**
-   * Returns, for each moment, the number of times within the previous window.
+   * Returns, for each moment, how many of the given times are within the previous window.
    *
    * @param times in ascending order
    * @param moments in ascending order

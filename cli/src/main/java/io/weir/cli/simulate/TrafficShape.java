@@ -39,7 +39,7 @@ enum TrafficShape {
   },
 
   /** Twice the limit for 1.5 windows, then no calls for 1.5 windows. */
-  ON_OFF("twice the limit for 1.5 windows, then nothing for 1.5") {
+  ON_OFF("twice the limit for 1.5 windows, then no calls for 1.5 windows") {
     @Override
     void fill(Calls calls) {
       for (double at = 0; at < calls.length; at += 3) {

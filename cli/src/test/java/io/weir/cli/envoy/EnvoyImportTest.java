@@ -373,7 +373,8 @@ final class EnvoyImportTest {
             "f0: descriptors[1].shadow_mode must be true or false",
             "f0: descriptors[2] repeats the key and value of an earlier descriptor",
             "f0: descriptors[3].value must be a string; put it in quotes",
-            "f0: descriptors[3].rate_limit must not have unit or requests_per_unit, because it is unlimited",
+            "f0: descriptors[3].rate_limit must not have unit or requests_per_unit, because the limit"
+                + " is unlimited",
             "f0: descriptors[5] never applies, because descriptors[4] precedes it and matches the same values",
             "f0: descriptors[6] must be a mapping"),
         read("""
