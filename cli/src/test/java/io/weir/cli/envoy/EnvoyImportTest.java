@@ -365,8 +365,8 @@ final class EnvoyImportTest {
             "f0: descriptors[0].rate_limit.requests_per_unit must be a number from 0 to 4294967295",
             "f0: descriptors[0].rate_limit.unit must be second, minute, hour, day, week, month or"
                 + " year",
-            "f0: descriptors[0].descriptors[0].share_threshold has no counterpart: each value has its"
-                + " own bucket",
+            "f0: descriptors[0].descriptors[0].share_threshold has no counterpart: in Weir, each"
+                + " value has its own bucket",
             "f0: descriptors[0].descriptors[0].key is missing",
             "f0: descriptors[0].descriptors[0].value has a * before its end, which patterns"
                 + " cannot express",
