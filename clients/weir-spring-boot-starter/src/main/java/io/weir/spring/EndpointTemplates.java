@@ -16,9 +16,9 @@ import org.springframework.web.util.pattern.PathPatternParser;
  *
  * <p>A caller cannot avoid a template by another spelling of the path. This class first compares
  * the path in the form that servlet containers match ({@link RequestPath}). If no template matches,
- * this class compares the path in the form that Spring matches, with dot segments. The handler of
- * {@code GET} also serves {@code HEAD}. A {@code HEAD} request therefore has the endpoint of {@code
- * GET}, except if a template with the method {@code HEAD} matches.
+ * this class compares the path in the form that Spring matches. In this form, dot segments are not
+ * resolved. The handler of {@code GET} also serves {@code HEAD}. A {@code HEAD} request therefore
+ * has the endpoint of {@code GET}, except if a template with the method {@code HEAD} matches.
  */
 final class EndpointTemplates {
   private static final String OTHER = "other";

@@ -110,8 +110,8 @@ public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.R
   }
 
   /**
-   * Refuses a request if a node has refused its check as wrong. Such a request would pass without a
-   * limit.
+   * Refuses a request if a node has refused the check of the request as wrong. Such a request would
+   * pass without a limit.
    */
   private Mono<Response> refused(WeirRequestException wrong) {
     statistics.add(wrong);

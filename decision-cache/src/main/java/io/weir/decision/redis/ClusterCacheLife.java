@@ -144,7 +144,7 @@ final class ClusterCacheLife implements CacheLife {
 
   /**
    * Queries the markers of a server's slots. If the slots may have changed, queries all markers,
-   * otherwise only those of the next part of the slots.
+   * otherwise only the markers of the next part of the slots.
    */
   private void look(ClusterRoutes routes, Server server, RedisDecisionCache asked, Known state)
       throws CacheUnavailableException {

@@ -43,8 +43,8 @@ final class ColdSignal {
   }
 
   /**
-   * Records whether the cache was warm when it was queried. Does not wake up the restoring thread:
-   * the caller is this thread and knows the result.
+   * Records whether the cache was warm when it was queried. Does not wake up the restoring thread,
+   * because this thread is the caller and knows the result.
    */
   void looked(boolean nowWarm) {
     warm = nowWarm;

@@ -179,8 +179,8 @@ final class Flusher implements AutoCloseable {
   }
 
   /**
-   * Sends one batch. The caller holds a permit. The end of the call releases the permit; without a
-   * call, this method releases it.
+   * Sends one batch. The caller holds a permit. The end of the call releases the permit. If no call
+   * is sent, this method releases the permit.
    */
   private void sendOne() {
     List<WaitingCheck> batch = new ArrayList<>();

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The properties of a call that represents a descriptor of Envoy's rate limit service. Among
  * policies for descriptors, only the most specific policies apply to the call. A limit in the
- * descriptor overrides the limits of these most specific policies. Immutable.
+ * descriptor overrides the limits of the most specific policies. Immutable.
  *
  * <p>A policy is for descriptors if its match contains the attribute {@value #DOMAIN}. Weir
  * compares two policies for descriptors entry by entry, in the order of the descriptor. A complete

@@ -72,8 +72,8 @@ final class GateStatistics {
     // Micrometer
     FunctionCounter.builder("weir.local.buckets.forgotten", local, LocalDecider::forgottenBuckets)
         .description(
-            "buckets of local decisions that were removed at their maximum number; they start"
-                + " full again")
+            "buckets of local decisions that were removed because there were too many; a removed"
+                + " bucket starts full again")
         .register(registry);
   }
 

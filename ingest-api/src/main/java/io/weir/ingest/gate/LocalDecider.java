@@ -31,7 +31,7 @@ import java.util.function.LongSupplier;
  * bucket starts full again.
  *
  * <p>The decider denies a cost that exceeds the share, even if the limit would permit the cost.
- * A call with such a cost can succeed only when the cache is available again.
+ * A call that costs more than the share can succeed only when the cache is available again.
  */
 public final class LocalDecider {
   /** Maximum number of nodes that share the traffic. */

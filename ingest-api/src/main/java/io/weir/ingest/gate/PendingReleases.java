@@ -28,8 +28,8 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 final class PendingReleases {
   /**
-   * Maximum number of calls with pending releases. About the same number of calls can be pending at
-   * the cache.
+   * Maximum number of calls with pending releases. The cache itself can have about {@value} calls
+   * pending.
    */
   static final int MAX_CALLS = 4_096;
 

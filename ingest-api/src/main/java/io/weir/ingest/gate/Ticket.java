@@ -15,9 +15,10 @@ public interface Ticket {
   long begunAtEpochMillis();
 
   /**
-   * Returns the time that the low watermark does not pass. Normally this is the time at which the
-   * ticket was obtained. After the clock stepped back, this is the time that the process had
-   * reached before the step. After a restart, batches from the journal may carry a later watermark.
+   * Returns the time that the low watermark does not pass. Normally the result is the time at which
+   * the ticket was obtained. After the clock stepped back, the result is the time that the process
+   * had reached before the step. After a restart, batches from the journal may carry a later
+   * watermark.
    */
   default long heldAtEpochMillis() {
     return begunAtEpochMillis();

@@ -43,8 +43,8 @@ public final class CheckApi implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(CheckApi.class);
 
   /**
-   * Maximum time that a stop waits for calls in progress. A call waits for Kafka for at most the
-   * same time.
+   * Maximum time that a stop waits for calls in progress. This equals the maximum wait of a call
+   * for Kafka.
    */
   private static final Duration FINISH_LIMIT = Duration.ofSeconds(5);
 

@@ -216,7 +216,7 @@ final class CheckResponse {
 
   private static String detail(CheckOutcome.Decided decided, CheckOutcome.Denial denial) {
     if (isBlocked(decided, denial)) {
-      return "a policy denies all such calls: waiting cannot help";
+      return "a policy denies every call that it matches: waiting cannot help";
     }
     if (denial.costExceedsCapacity()) {
       return "the cost " + decided.call().cost() + " exceeds the capacity: waiting cannot help";

@@ -63,7 +63,7 @@ final class OperatorCheck {
    * Returns the reason why a request may come from a web page of another host; null if it comes
    * from no such page. Used if any sender is permitted. A proxy admits an operator's browser, and
    * any web page can make that browser send a POST. Pages of the node's own host are permitted. The
-   * {@code Host} field or a proxy's {@code X-Forwarded-Host} field contains this host.
+   * {@code Host} field or a proxy's {@code X-Forwarded-Host} field names the node's host.
    *
    * @param names host names of the node, in lower case, in addition to its addresses
    */

@@ -9,8 +9,8 @@ import org.eclipse.jetty.http.HttpStatus;
 
 /**
  * The route {@code POST /json} for requests of Envoy's rate limit service in JSON. The status is
- * 200 if the request is within its limits, otherwise 429. In both cases the body is the service's
- * response. Thread-safe.
+ * 200 if the request is within its limits, otherwise 429. With either status, the body is the
+ * service's response. Thread-safe.
  */
 final class RateLimitRoute {
   static final String PATH = "/json";
