@@ -10,14 +10,17 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import org.HdrHistogram.Histogram;
 
-/** Concurrent callers in a closed loop: each sends the next call after the response. */
+/**
+ * Concurrent callers in a closed loop: each caller sends its next call when it has received a
+ * response.
+ */
 final class Callers {
   private static final long HIGHEST_NANOS = 60_000_000_000L;
   private static final int FIRST_WITH_VIRTUAL_THREADS = 21;
 
   private Callers() {}
 
-  /** One call on a key. */
+  /** One call for a key. */
   interface Call {
     void on(int key);
   }
@@ -40,7 +43,7 @@ final class Callers {
     }
   }
 
-  /** Calls from {@code callers} threads, first for a warm-up and then for the measurement. */
+  /** Sends calls from {@code callers} threads, first for a warm-up and then for the measurement. */
   static Result run(String name, int callers, int keys, Duration warmUp, Duration length, Call call)
       throws InterruptedException {
     ThreadFactory threads = threads();

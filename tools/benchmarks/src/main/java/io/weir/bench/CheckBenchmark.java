@@ -169,7 +169,7 @@ final class CheckBenchmark {
     return values.stream().sorted().toList().get(values.size() / 2);
   }
 
-  /** Writes a script for wrk that sends checks of many clients, or batches of checks. */
+  /** Writes a wrk script. The script sends checks of many clients, or batches of checks. */
   static Path script(Path folder, String name, String path, String endpoint, int clients, int calls)
       throws IOException {
     Path script = folder.resolve(name + ".lua");

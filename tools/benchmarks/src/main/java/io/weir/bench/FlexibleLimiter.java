@@ -19,7 +19,9 @@ final class FlexibleLimiter {
 
   private FlexibleLimiter() {}
 
-  /** Measures the limiter and prints one line, or the reason if Node or npm is not on PATH. */
+  /**
+   * Measures the limiter and prints the result. If Node or npm is not on PATH, prints this instead.
+   */
   static void run(Path folder, int port, int keys, int inFlight, PrintStream out)
       throws IOException, InterruptedException {
     Path node = folder.resolve("node");

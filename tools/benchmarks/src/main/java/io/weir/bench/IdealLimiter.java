@@ -5,7 +5,8 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Token buckets that lose no data, queried at the same times as a real limiter. The surplus is the
- * number of tokens that the real limiter admits and these buckets deny. Thread-safe.
+ * number of tokens that the real limiter has admitted, minus the number of tokens that these
+ * buckets have admitted. Thread-safe.
  */
 final class IdealLimiter {
   private final double capacityTokens;

@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
 final class MeterBenchmark {
   private static final int WINDOWS = 5;
 
-  /** Settings with which a window closes at its end. */
+  /** Settings without grace, so that a window closes at its end. */
   static final Map<String, String> SETTINGS = Map.of("WEIR_WINDOW", "PT1M", "WEIR_GRACE", "PT0S");
 
   private final int calls;

@@ -18,8 +18,9 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * A load generator with an open loop: a Poisson process with a fixed rate schedules the calls,
- * whatever happens to earlier calls. The latency of a call begins at its scheduled time. This
- * avoids coordinated omission. With rate 0, each connection sends the next call after the response
+ * independently of earlier responses. The latency of a call begins at its scheduled time. So the
+ * generator avoids coordinated omission. With rate 0, each connection sends the next call after the
+ * response
  * (closed loop).
  *
  * <p>Runs in a separate process: {@code OpenLoop PORT RATE WARM_UP_SECONDS SECONDS CONNECTIONS}
@@ -35,10 +36,10 @@ final class OpenLoop {
   /** Factor by which calls are rarer during the warm-up. */
   private static final double WARM_UP_GAPS = 4;
 
-  /** Minimum time until the next scheduled call if the selector waits. */
+  /** If the next scheduled call is at least this far away, the generator waits in the selector. */
   private static final long LONG_NANOS = 2_000_000;
 
-  /** Maximum time between two checks for responses. */
+  /** Maximum time between two polls for responses. */
   private static final long SHORT_NANOS = 50_000;
 
   private static final int WARM_UP_SECONDS = 3;

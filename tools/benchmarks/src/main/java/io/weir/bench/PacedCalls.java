@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongConsumer;
 
-/** Calls at a constant rate from several threads. */
+/** Sends calls at a constant rate from several threads. */
 final class PacedCalls implements AutoCloseable {
   private static final int THREADS = 16;
 

@@ -13,7 +13,9 @@ import java.util.function.LongSupplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Loads HTTP servers with wrk, and measures the processor time per call of each process. */
+/**
+ * Sends load to HTTP servers with wrk, and measures the processor time per call of each process.
+ */
 final class Wrk {
   private static final Pattern RATE = Pattern.compile("Requests/sec: +([0-9.]+)");
   private static final Pattern REQUESTS = Pattern.compile("\n +([0-9]+) requests in ");
@@ -27,8 +29,8 @@ final class Wrk {
   /**
    * A measured address and the processes that serve it.
    *
-   * @param cpu returns the processor time of each process since its start, in nanoseconds, by the
-   *     name of the process
+   * @param cpu for the name of each process, a function that returns the processor time of the
+   *     process since its start, in nanoseconds
    */
   record Subject(
       String name,

@@ -60,8 +60,8 @@ public final class Recorded {
   }
 
   /**
-   * Passes all current records of the topic to a reader, in the order of each partition, without
-   * storing them.
+   * Passes all current records of the topic to a reader, and does not store them. The records of a
+   * partition are in order.
    */
   public static void each(String bootstrapServers, String topic, Consumer<Row> reader)
       throws IOException {

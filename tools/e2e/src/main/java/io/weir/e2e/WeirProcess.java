@@ -96,7 +96,7 @@ public final class WeirProcess implements AutoCloseable {
   }
 
   /**
-   * Starts a program that need not be a Java program.
+   * Starts any program, such as a script.
    *
    * @param folder folder for its error output
    * @param environment as in {@link #start}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Commands that test Weir as a whole, and parts of black-box tests of real processes. */
+/** Commands and helpers for black-box tests of real Weir processes. */
 @NullMarked
 package io.weir.e2e;
 

@@ -25,7 +25,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A KRaft broker in this JVM, either alone or as a node of a cluster. The broker listens on
- * loopback only. A caller can start it again with the same folder, even after a {@code kill -9}.
+ * loopback only. A caller can start the broker again with the same folder, even after a {@code kill
+ * -9}.
  * Intended for development,
  * demos and tests.
  */
@@ -60,8 +61,8 @@ public final class EmbeddedKafka implements AutoCloseable {
   /**
    * Starts a single broker.
    *
-   * @param folder folder of its data; formatted if empty
-   * @param port the port on which it listens; 0 selects any free one
+   * @param folder data folder; formatted if empty
+   * @param port the port on which the broker listens; 0 selects a free port
    * @throws ServerStartException if the port is in use or the broker does not start
    */
   public static EmbeddedKafka start(Path folder, int port) throws IOException {
@@ -71,8 +72,8 @@ public final class EmbeddedKafka implements AutoCloseable {
   /**
    * Starts a single broker. Other users of this machine can connect, but need the password.
    *
-   * @param folder folder of its data; formatted if empty
-   * @param port the port on which it listens; 0 selects any free one
+   * @param folder data folder; formatted if empty
+   * @param port the port on which the broker listens; 0 selects a free port
    * @param password password for the clients, of letters and digits; null if all users may use the
    *     broker
    * @throws ServerStartException if the port is in use or the broker does not start
@@ -103,7 +104,7 @@ public final class EmbeddedKafka implements AutoCloseable {
   /**
    * Starts a node of a cluster. Returns when this node and a majority of the cluster's nodes run.
    *
-   * @param folder folder of its data; formatted if empty
+   * @param folder data folder; formatted if empty
    * @throws ServerStartException if the node does not start
    */
   public static EmbeddedKafka start(Path folder, KafkaNode node) throws IOException {
@@ -113,7 +114,7 @@ public final class EmbeddedKafka implements AutoCloseable {
   /**
    * Starts a node of a cluster with its own clock, which simulates a machine with a wrong clock.
    *
-   * @param folder folder of its data; formatted if empty
+   * @param folder data folder; formatted if empty
    * @param clock the clock that timestamps records and expires sessions; must be thread-safe
    * @throws ServerStartException if the node does not start
    */
@@ -122,10 +123,10 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Starts a node of a cluster with Kafka settings that override those of the node, such as an
+   * Starts a node of a cluster with Kafka settings that override the node's settings, such as an
    * authorizer.
    *
-   * @param folder folder of its data; formatted if empty
+   * @param folder data folder; formatted if empty
    * @throws ServerStartException if the node does not start
    */
   public static EmbeddedKafka start(Path folder, KafkaNode node, Map<String, String> others)

@@ -19,8 +19,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A redis-server in a child process. The server listens on loopback only, and never evicts keys. It
- * writes an append-only file, so buckets survive a restart with the same folder.
+ * A redis-server in a child process. The server listens on loopback only, and never evicts keys.
+ * The server writes an append-only file, so buckets survive a restart with the same folder.
  *
  * <p>The server ends with this process. A supervising shell stops the server when a pipe from this
  * process closes, which happens even after {@code kill -9}.
@@ -65,8 +65,8 @@ public final class RedisServer implements AutoCloseable {
   /**
    * Starts a server and waits until it replies.
    *
-   * @param folder folder of its data and log
-   * @param port the port on which it listens; 0 selects any free one
+   * @param folder folder of the data and the log
+   * @param port the port on which the server listens; 0 selects a free port
    * @param options further options of redis-server's command line
    * @throws ServerStartException if the port is in use or the server does not answer
    */
@@ -95,8 +95,8 @@ public final class RedisServer implements AutoCloseable {
   /**
    * Starts a server whose configuration no client can change, for a machine with several users.
    *
-   * @param folder folder of its data and log
-   * @param port the port on which it listens; 0 selects any free one
+   * @param folder folder of the data and the log
+   * @param port the port on which the server listens; 0 selects a free port
    * @param passwordSha256 the SHA-256, in hexadecimal digits, of the password that clients must
    *     send; null if all users may use the server
    * @throws ServerStartException if the port is in use or the server does not answer
@@ -113,9 +113,9 @@ public final class RedisServer implements AutoCloseable {
   /**
    * Starts a sentinel and waits until it replies.
    *
-   * @param folder folder of its log
+   * @param folder folder of the log
    * @param config the configuration file, which the sentinel rewrites
-   * @param port the port on which it listens
+   * @param port the port on which the sentinel listens
    * @throws ServerStartException if the port is in use or the sentinel does not reply
    */
   public static RedisServer startSentinel(Path folder, Path config, int port) throws IOException {

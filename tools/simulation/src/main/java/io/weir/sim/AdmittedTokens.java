@@ -6,6 +6,6 @@ interface AdmittedTokens {
   /** No tokens. */
   AdmittedTokens NONE = () -> {};
 
-  /** Undoes the record, because no caller got a response and so no tokens were admitted. */
+  /** Removes the record. Called when no caller gets a response: then no tokens were admitted. */
   void takeBack();
 }

@@ -301,7 +301,7 @@ final class BucketWitness implements CacheWitness {
       this.left = tokens;
     }
 
-    /** Returns the low watermark that the node does not pass while it holds the tokens. */
+    /** Returns the maximum low watermark of the node while the node holds the tokens. */
     long heldMillis() {
       return heldMillis;
     }
@@ -309,9 +309,9 @@ final class BucketWitness implements CacheWitness {
     /**
      * Records the charge of a recorded call. Returns whether the call used these tokens.
      *
-     * @param takenAtMillis time at which the tokens of the call were leased. The counter alone does
-     *     not identify the lease: before the cache returned to an older state, it may have leased
-     *     other tokens with the same counter
+     * @param takenAtMillis time at which the tokens of the call were leased. The time is needed
+     *     because a cache that has returned to an older state may lease other tokens with the same
+     *     counter
      */
     boolean use(Charge charge, long takenAtMillis) {
       Stamp stamp = charge.stamp();
@@ -341,8 +341,8 @@ final class BucketWitness implements CacheWitness {
     }
 
     /**
-     * Checks the time to full of a stamp. This time must follow from the tokens of the lease that
-     * this call and earlier calls have used.
+     * Checks the time to full of a stamp. The time must follow from the leased tokens that this
+     * call and earlier calls have used.
      */
     private void requireFullAt(Stamp stamp) {
       BucketArithmetic arithmetic = limit.arithmetic();
@@ -569,8 +569,9 @@ final class BucketWitness implements CacheWitness {
 
   /**
    * Permitted excess: the aggregator may publish a correction before the records show that the
-   * cache has lost charges. This correction mistakes the first later charges for the lost charges,
-   * and returns tokens again (seeds 1014207 and 1040078). Also, if the first record of a quota has
+   * cache has lost charges. Then the correction mistakes the first later charges for the lost
+   * charges, and returns tokens again (seeds 1014207 and 1040078). Also, if the first record of a
+   * quota has
    * no stamp, the aggregator assumes an unused quota until earlier records arrive (seed 1059598).
    */
   private long givenTokens(Admissions bucket, Correction correction, long changeTokens) {

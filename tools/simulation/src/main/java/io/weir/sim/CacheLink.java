@@ -224,7 +224,7 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
             });
     waitFor(DEADLINE_MICROS);
     if (!node.isAlive(life)) {
-      throw new Crash("while the cache was waited for");
+      throw new Crash("while waiting for the cache");
     }
     return new Decision.Undecided(Decision.Cause.TIMEOUT, "late");
   }

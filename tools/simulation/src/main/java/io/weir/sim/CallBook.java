@@ -149,9 +149,10 @@ final class CallBook {
   }
 
   /**
-   * Returns the tokens that answered calls took from a bucket, for two kinds of calls that were not
-   * in the log at a time: calls of journals whose newest low watermark is older than {@code
-   * sinceMicros}, and calls for which the aggregator had stopped waiting.
+   * Returns the tokens that answered calls took from a bucket. Counts only calls that were not in
+   * the log at a time, and only two kinds of these calls. The first kind is calls of journals whose
+   * newest low watermark is older than {@code sinceMicros}. The second kind is calls for which the
+   * aggregator had stopped waiting.
    *
    * @param asOfMillis the time, by the broker's clock
    * @param sinceMicros the lowest low watermark of a journal that is not silent

@@ -34,8 +34,7 @@ final class Callers {
           "POST /s");
 
   /**
-   * Endpoints with exactly one enforced bucket. There, no other bucket hides the verdict of this
-   * bucket.
+   * Endpoints with exactly one enforced bucket. No other bucket hides the verdict of this bucket.
    */
   private static final List<String> PLAIN_ENDPOINTS = List.of("GET /a", "GET /b", "GET /q");
 

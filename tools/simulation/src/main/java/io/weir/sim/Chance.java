@@ -4,7 +4,7 @@ package io.weir.sim;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** The random generator of a world, which is its only source of randomness. */
+/** The random generator of a world. The world has no other source of randomness. */
 final class Chance {
   private final SplittableRandom random;
 

@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Computes the expected level of each bucket from the records alone. Each recorded call takes its
- * tokens at its time. It does not matter what decided the call, or which state the cache had. Where
+ * tokens at its time. The level does not depend on what decided the calls, or on the state of the
+ * cache. Where
  * a bucket may differ from this level, a comment begins with "permitted difference".
  */
 final class Convergence {
@@ -289,7 +290,7 @@ final class Convergence {
    * count that includes these tokens. A correction returns such a token only if the bucket has
    * certainly not refilled it. The counter limits the time of an unrecorded charge only to a range.
    * So a correction may assume that the charge came after a call that was decided without the
-   * cache, and then the bucket is full too late (seed 110002384).
+   * cache. Then the bucket is full too late (seed 110002384).
    */
   private double keptBackTokens(String bucket, History history) {
     Map<String, Integer> recorded = new TreeMap<>();

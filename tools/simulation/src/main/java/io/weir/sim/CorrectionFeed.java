@@ -8,7 +8,8 @@ import java.util.TreeMap;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
- * The consumer of corrections in one process. It uses Weir's own queue of corrections. Replaces
+ * The consumer of corrections in one process. The consumer uses Weir's own queue of corrections.
+ * Replaces
  * {@code
  * CorrectionLoop} and its Kafka consumer.
  */

@@ -12,7 +12,7 @@ enum Fault {
   DISK_LOST,
   /** A machine loses its power, or gets an older copy of its disk. Then the journal lacks lines. */
   JOURNAL_GOES_BACK,
-  /** An ingest process stops in order and starts again. */
+  /** An ingest process stops normally and starts again. */
   NODE_STOPPED,
   /** An ingest process is suspended (SIGSTOP). */
   NODE_PAUSED,
@@ -35,10 +35,10 @@ enum Fault {
   COUNTER_KILLED,
   /** Redis loses all its data. */
   REDIS_FLUSHED,
-  /** A replica that lags replaces Redis. */
+  /** A lagging replica replaces Redis. */
   REDIS_FAILOVER,
   /**
-   * A replica that lags replaces Redis. No node can detect the failover, because the connections
+   * A lagging replica replaces Redis. No node can detect the failover, because the connections
    * stay open.
    */
   REDIS_UNSEEN_FAILOVER,
@@ -58,7 +58,10 @@ enum Fault {
   BROKER_CLOCK_AHEAD,
   /** Corrections are applied late, by two nodes, or again from an earlier offset. */
   CORRECTIONS_DISORDERED,
-  /** The calls topic receives records that are not batches, and batches of the wrong size. */
+  /**
+   * The calls topic receives records that are not batches, and batches with a wrong number of
+   * lines.
+   */
   BAD_INPUT,
   /** Limits change, and the nodes adopt the new limits one after another. */
   POLICIES_CHANGED,

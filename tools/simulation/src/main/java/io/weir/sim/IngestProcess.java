@@ -38,8 +38,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
 /**
- * One ingest process of a node. It runs Weir's own gate, call recorder, cache watch, correction
- * queue and settler. Events of the scheduler replace the threads of a real process.
+ * One ingest process of a node. The process runs Weir's own gate, call recorder, cache watch,
+ * correction queue and settler. Events of the scheduler replace the threads of a real process.
  */
 final class IngestProcess {
   /**
@@ -82,7 +82,7 @@ final class IngestProcess {
   /** The newest low watermark that the process has sent. */
   private long promisedMillis;
 
-  /** The low watermark that the process does not pass while it holds the newest lease. */
+  /** The maximum low watermark of the process while it holds the newest lease. */
   private long leaseHeldMillis;
 
   private final CacheLink cache;

@@ -11,7 +11,7 @@ final class InvariantBroken extends AssertionError {
   enum Invariant {
     /** Σ ledger = Σ cost of distinct recorded calls; an answered call is recorded once. */
     BILLED,
-    /** A bucket admits at most its capacity, its refill and the documented terms. */
+    /** A bucket admits at most its capacity, its refill and the permitted excess. */
     ADMITTED,
     /**
      * Rows of closed windows change only by adjustments. The revisions have no gaps, and the

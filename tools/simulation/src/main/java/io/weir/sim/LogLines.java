@@ -14,7 +14,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lines of a partition of the calls topic. This class reads them in the simplest way, and
+ * The lines of a partition of the calls topic. This class reads lines in the simplest way, and
  * shares no parser with the code under test.
  */
 final class LogLines {

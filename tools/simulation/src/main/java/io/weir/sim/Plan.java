@@ -26,8 +26,8 @@ import java.util.TreeSet;
 
 /**
  * The size, settings and faults of the world that a seed determines. Each world has only a few
- * kinds of faults, because too many faults at once hide bugs (swarm testing: Groce, Zhang, Eide,
- * Chen, Regehr, ISSTA 2012).
+ * kinds of faults, because too many faults at once hide bugs. This method is swarm testing (Groce,
+ * Zhang, Eide, Chen, Regehr, ISSTA 2012).
  *
  * @param nodes number of ingest nodes
  * @param partitions number of partitions of each topic

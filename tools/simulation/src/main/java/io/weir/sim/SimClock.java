@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.sim;
 
-/** The wall clock of one machine. This clock may be wrong, and a test can set it. */
+/** The wall clock of one machine. The clock may be wrong, and the simulation can set it. */
 final class SimClock {
   private final Scheduler scheduler;
   private long offsetMicros;

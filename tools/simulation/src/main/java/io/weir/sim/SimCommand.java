@@ -23,8 +23,8 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * The command {@code weir sim}. It runs histories of the simulated world, and reports each history
- * that breaks an invariant.
+ * The command {@code weir sim}. The command runs histories of the simulated world, and reports each
+ * history that breaks an invariant.
  */
 @Command(
     name = "sim",

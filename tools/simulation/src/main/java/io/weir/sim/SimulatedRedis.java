@@ -157,8 +157,8 @@ final class SimulatedRedis {
   }
 
   /**
-   * Returns the number of losses and clock steps. Both may add tokens to buckets without a
-   * correction.
+   * Returns the number of losses and clock steps. A loss or a step can add tokens to buckets
+   * without a correction.
    */
   long disturbances() {
     return disturbances;

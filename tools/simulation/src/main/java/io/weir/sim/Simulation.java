@@ -249,8 +249,8 @@ final class Simulation {
    * expired because it was full may get the state of an older correction. Second, a quota in an
    * epoch without corrections takes the corrections of older epochs one after another (seed
    * 80017914). After the last correction, the check ignores expired buckets that the records show
-   * as not full: a debt cap has limited their debt, and the corrections charge the whole debt again
-   * (seed 7762).
+   * as not full. A debt cap has limited the debt of such a bucket, and the corrections charge the
+   * whole debt again (seed 7762).
    */
   private void checkReplay() {
     for (int partition = 0; partition < world.kafka().partitions(); partition++) {
@@ -303,8 +303,8 @@ final class Simulation {
   }
 
   /**
-   * Returns whether the cache may have lost a correction in a failover that no node detected, and
-   * no later call of the bucket can reveal the loss.
+   * Returns whether an undetected failover may have lost a correction, and no later call of the
+   * bucket can reveal the loss.
    */
   private boolean isLossUnseen(Correction correction) {
     return world.buckets().hasGoneBack()

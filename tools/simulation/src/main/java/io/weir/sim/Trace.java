@@ -7,8 +7,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The trace of all events of a world, in order. It is a hash, and also a text if there is a
- * listener.
+ * Records all events of a world, in order, as a hash. If there is a listener, also passes the
+ * events to the listener as text.
  */
 final class Trace {
   private static final long FNV_OFFSET = 0xcbf29ce484222325L;

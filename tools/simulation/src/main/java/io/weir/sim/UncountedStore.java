@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A store that returns no rows when the counter queries the rows of one client and meter. The
- * length of the range's end identifies such a query: it ends in names, whereas the end of a range
- * of windows is a time of eight bytes.
+ * length of the range's end identifies such a query. The end of a range of windows is a time of
+ * eight bytes; the end of other ranges is longer.
  */
 record UncountedStore(ByteStore real) implements ByteStore {
   @Override

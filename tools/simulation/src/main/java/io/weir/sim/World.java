@@ -233,8 +233,8 @@ final class World {
   }
 
   /**
-   * Returns the given policies and the limits that never change: the shared limit, and the limits
-   * that only the cache stores, if this world has such limits.
+   * Returns the given policies and the limits of this world that never change: the shared limit,
+   * and the limits that only the cache stores.
    */
   PolicySet withLasting(PolicySet without) {
     List<Policy> policies = new ArrayList<>(without.policies());
@@ -350,8 +350,8 @@ final class World {
   }
 
   /**
-   * Returns the tokens that a bucket's answered calls took, for calls that the aggregator did not
-   * know at a time of the broker's clock, and no longer waits for.
+   * Returns the tokens that answered calls took from a bucket. Counts only calls that the
+   * aggregator did not know at a time of the broker's clock, and for which it does not wait.
    */
   long tokensOfSilentNodes(String bucket, long asOfMillis) {
     long sinceMicros = scheduler.nowMicros() - holdMicros();

@@ -9,8 +9,8 @@ import java.util.function.Supplier;
  * Waits for conditions. Tests use this class and never wait for a fixed time.
  *
  * <p>Every wait has the same timeout, {@link #TIMEOUT}. The timeout is far longer than any wait on
- * a busy machine. The timeout only ends tests that would otherwise wait forever. It does not state
- * how long the condition should take. Measurements belong in {@code benchmarks}.
+ * a busy machine. The timeout only ends tests that would otherwise wait forever. The timeout does
+ * not state how long the condition should take. Measurements belong in {@code benchmarks}.
  *
  * <p>Stateless and thread-safe.
  */

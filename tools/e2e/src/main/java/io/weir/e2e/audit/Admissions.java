@@ -19,9 +19,9 @@ import java.util.TreeMap;
  * <li>in the cache, in the T seconds between the bucket's first and last charge: capacity × (1 +
  * losses + unasked) + refill × T. Here <i>losses</i> is the number of times that the cache has lost
  * charges. <i>unasked</i> is 1 if a node decided a call of the client without the cache, otherwise
- * 0. If such a call is the first record of a bucket, the aggregator assumes a full bucket;
+ * 0. The aggregator assumes a full bucket if such a call is the first record of the bucket;
  * <li>in each process of a node that decided without the cache: the node's share of the capacity,
- * and of the refill between its first and last charge.
+ * and of the refill between the first and last charge of the process.
  *       The share starts full if the node has decided no call without the cache for 60 s.
  * </ul>
  *
@@ -51,7 +51,7 @@ final class Admissions {
       return tokens.isEmpty() ? 0 : tokens.lastKey() - tokens.firstKey();
     }
 
-    /** Returns the number of intervals without a charge that last at least {@code leastMillis}. */
+    /** Returns how many intervals of at least {@code leastMillis} contain no charge. */
     long gaps(long leastMillis) {
       long gaps = 0;
       long before = Long.MAX_VALUE;

@@ -40,7 +40,7 @@ final class Audit {
   }
 
   /**
-   * Waits until all windows of the calls are closed, and then compares.
+   * Waits until all windows of the calls are closed, and then makes the comparisons.
    *
    * @param rounds rounds whose callers have stopped
    */

@@ -7,16 +7,16 @@ import java.util.Optional;
 
 /** A running Weir, as seen by its callers, the readers of its reports and its operator. */
 public interface Deployment {
-  /** Returns the addresses for checking calls, one for each ingest node. */
+  /** Returns the addresses to which callers send checks, one address for each ingest node. */
   List<String> checkUrls();
 
-  /** Returns the addresses of reports, one without a path for each aggregator. */
+  /** Returns the address of each aggregator's reports API, without a path. */
   List<String> reportsUrls();
 
   /** Returns Kafka's bootstrap servers, for the audit. */
   String kafka();
 
-  /** Returns the token for calls and reports; empty if none is needed. */
+  /** Returns the token for calls and reports; empty if the deployment needs no token. */
   default String token() {
     return "";
   }

@@ -27,7 +27,7 @@ record Findings(List<OfRound> rounds, long quarantined, boolean isVerified) {
    * @param gone answered calls that are not recorded because they were lost with a disk
    * @param doubled calls that were recorded or billed more often than they were sent
    * @param reports reports that aggregators returned while callers sent calls
-   * @param misreported figures of a report that differ from the records
+   * @param misreported figures in reports that differ from the records
    * @param overAdmitted buckets that admitted more than their limit allows
    * @param details a description of each difference
    * @param notes further remarks

@@ -18,8 +18,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads reports from every aggregator in turn, during calls and faults. An aggregator may refuse a
- * report. A report is wrong if it shows more calls than were sent, or fewer calls than earlier
+ * Reads reports from every aggregator in turn, during calls and faults. An aggregator may refuse to
+ * return a report. A report is wrong if it shows more calls than were sent, or fewer calls than
+ * earlier
  * reports require ({@link ReportedUsage}).
  */
 final class ReportReader implements AutoCloseable {

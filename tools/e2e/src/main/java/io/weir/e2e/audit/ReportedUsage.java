@@ -5,8 +5,8 @@ package io.weir.e2e.audit;
  * The content of a report about a client.
  *
  * @param calls number of calls
- * @param offset offset of the calls topic; the report contains all calls before this offset, and
- *     possibly later calls, because the aggregator publishes figures before progress
+ * @param offset offset in the calls topic; the report contains all calls before this offset, and
+ *     possibly later calls
  * @param isUpToDate whether the report states that it contains everything that was published before
  *     the request
  * @param url the aggregator that answered

@@ -40,7 +40,7 @@ public final class Rounds implements AutoCloseable {
     void ended(int round, String name, long answered, long failed, List<String> notes);
   }
 
-  /** A disturbance that has ended when it returns. */
+  /** A disturbance. The method returns when the disturbance has ended. */
   public interface Disturbance {
     /**
      * Runs the disturbance under load.
@@ -78,7 +78,7 @@ public final class Rounds implements AutoCloseable {
    * Runs a round.
    *
    * @param checkUrls addresses to which the callers of this round send calls
-   * @return the responses that its callers received
+   * @return the responses that the callers of the round received
    * @throws IllegalStateException if the disturbance failed, or if Weir does not answer calls after
    *     the disturbance; the message names the round
    */

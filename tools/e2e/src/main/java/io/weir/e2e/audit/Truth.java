@@ -41,13 +41,13 @@ public final class Truth {
     tries.computeIfAbsent(client, unknown -> new LongAdder()).increment();
   }
 
-  /** Records a response with a verdict of a recorded call. */
+  /** Records a response with a verdict on a call that was recorded. */
   void answered(String client, String id, boolean allowed) {
     answered.increment();
     verdicts.add(new Verdict(client, id, allowed));
   }
 
-  /** Records a response with a verdict of a call that was not recorded. */
+  /** Records a response with a verdict on a call that was not recorded. */
   void dropped() {
     answered.increment();
     dropped.increment();
@@ -151,8 +151,8 @@ public final class Truth {
   }
 
   /**
-   * Returns the maximum number of calls that got a verdict but were not recorded: {@link
-   * #droppedCount}, calls without a verdict, and calls with a response in flight.
+   * Returns the maximum number of calls that got a verdict but were not recorded. This is the sum
+   * of {@link #droppedCount}, calls without a verdict, and calls with a response in flight.
    */
   public long droppedAtMost() {
     return dropped.sum() + withoutVerdict.sum() + Callers.THREADS;

@@ -29,12 +29,12 @@ import picocli.CommandLine.Spec;
     name = "chaos",
     mixinStandardHelpOptions = true,
     description =
-        "Injects faults into three brokers, Redis, two ingest nodes and two aggregators, which are "
-            + "separate processes, and into the network between them, under load. Then the command "
-            + "compares the responses to callers with the audit log, the ledger, every aggregator's "
-            + "reports and `weir verify`. Each fault happens once, then random faults follow. Exits "
-            + "with 0 if no call was lost, duplicated or wrongly reported; otherwise with 1, and "
-            + "prints every difference. See docs/testing.md.")
+        "Starts Redis, three brokers, two ingest nodes and two aggregators as separate processes. "
+            + "Sends calls, and injects faults into these processes and the network between them: "
+            + "each fault once, and then random faults. Then the command compares the responses to "
+            + "callers with the audit log, the ledger, every aggregator's reports and `weir "
+            + "verify`. Exits with 0 if no call was lost, duplicated or wrongly reported. Otherwise "
+            + "exits with 1, and prints every difference. See docs/testing.md.")
 public final class ChaosCommand implements Callable<Integer> {
   private static final Duration LEAST_LONGEST = Duration.ofSeconds(3);
   private static final int CALLS_PER_SECOND = 300;

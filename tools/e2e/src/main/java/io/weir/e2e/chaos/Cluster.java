@@ -294,7 +294,10 @@ final class Cluster implements Deployment, AutoCloseable {
     return List.copyOf(checkUrls);
   }
 
-  /** Returns the addresses for checking calls through a relay, one for each ingest node. */
+  /**
+   * Returns the addresses to which callers send checks through a relay, one address for each ingest
+   * node.
+   */
   List<String> relayedCheckUrls() {
     return List.copyOf(relayedCheckUrls);
   }
@@ -369,7 +372,7 @@ final class Cluster implements Deployment, AutoCloseable {
   /**
    * Starts Redis with its existing data.
    *
-   * @param options options of the command line
+   * @param options further options of redis-server's command line
    */
   void startRedis(String... options) throws IOException {
     redis = RedisServer.start(folder.resolve("redis"), redisPort, options);

@@ -12,7 +12,7 @@ final class Faults {
   private final int brokers;
 
   /**
-   * Creates the faults. Their duration is limited, unless their name says otherwise.
+   * Creates the faults. A fault has a limited duration, unless its name says otherwise.
    *
    * @param longest maximum duration of a fault, above 2 s; 15 s is long enough to expire the Kafka
    *     sessions of most clients

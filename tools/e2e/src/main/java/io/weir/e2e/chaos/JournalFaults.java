@@ -32,8 +32,8 @@ final class JournalFaults {
   private static final int JOURNAL_DISK_MEBIBYTES = 16;
 
   /**
-   * Time after which the fault restarts a node that is not ready. A journal needs less time to
-   * recover.
+   * Time after which the fault restarts a node that is not ready. A journal needs less time than
+   * this to recover.
    */
   private static final Duration HEALING = Duration.ofSeconds(15);
 
@@ -139,7 +139,8 @@ final class JournalFaults {
 
   /**
    * Waits until Kafka has all lines that are now in the node's journal. Callers continue, so the
-   * journal is never empty. This method returns when the oldest line is younger than the wait.
+   * journal is never empty. This method returns when it has waited longer than the age of the
+   * oldest line.
    */
   private static void awaitSent(Cluster cluster, Member node) throws Exception {
     long sinceNanos = System.nanoTime();

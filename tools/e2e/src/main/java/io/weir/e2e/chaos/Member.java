@@ -15,7 +15,8 @@ import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One process of the cluster, which can be restarted with the same data, or suspended. Only one
+ * One process of the cluster. A test can suspend the process, or start it again with the same data.
+ * Only one
  * thread at a time may start and end the process.
  */
 final class Member implements AutoCloseable {
@@ -64,8 +65,8 @@ final class Member implements AutoCloseable {
   }
 
   /**
-   * Starts the process, and waits until it reports that it is ready. If the process exits before,
-   * this method starts it again for a while, as a supervisor does, because a dependency may be
+   * Starts the process, and waits until it reports that it is ready. If the process exits before it
+   * is ready, this method starts it again for a while, as a supervisor does. A dependency may be
    * unavailable.
    */
   void start() throws IOException, InterruptedException {
@@ -143,7 +144,7 @@ final class Member implements AutoCloseable {
   /**
    * Sends the process a line, and waits for the line that acknowledges it.
    *
-   * @param line the line for its standard input
+   * @param line the line that the process receives on its standard input
    * @param heard beginning of the line that acknowledges it
    */
   void tell(String line, String heard) throws IOException, InterruptedException {

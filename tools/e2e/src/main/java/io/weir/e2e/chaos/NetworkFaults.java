@@ -49,8 +49,8 @@ final class NetworkFaults {
   }
 
   /**
-   * Creates a fault that outlasts the session of an aggregator. Then Kafka has assigned its
-   * partitions to another instance, and has fenced its transactions.
+   * Creates a fault that outlasts the session of an aggregator. Then Kafka has assigned the
+   * aggregator's partitions to another instance, and has fenced the aggregator's transactions.
    */
   private Fault beyondSessions(String how, Weather weather) {
     return Fault.of(

@@ -7,7 +7,7 @@ import org.testcontainers.DockerClientFactory;
 /** Decides whether test servers run in containers. */
 final class Containers {
   /**
-   * Maximum duration of a container's start. This duration is enough even if other tests occupy the
+   * Maximum duration of a container's start. The duration is enough even if other tests occupy the
    * machine.
    */
   static final Duration START_TIMEOUT = Duration.ofMinutes(3);

@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The broker that the tests of this JVM share. One test at a time borrows the broker. Before the
- * next test, this class deletes all topics and consumer groups. This takes a tenth of the time of a
- * restart. Thread-safe.
+ * next test, this class deletes all topics and consumer groups. The deletion takes a tenth of the
+ * time of a restart. Thread-safe.
  */
 final class SharedKafka {
   private static final long LOOK_MILLIS = 10;

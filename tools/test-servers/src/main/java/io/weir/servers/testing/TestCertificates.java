@@ -30,7 +30,7 @@ import javax.net.ssl.TrustManagerFactory;
 import javax.security.auth.x500.X500Principal;
 
 /**
- * A certificate authority for tests. Its certificates are PEM files and PKCS #12 key stores, and
+ * A certificate authority for tests. The certificates are PEM files and PKCS #12 key stores, and
  * are valid for a day. This class writes the DER encoding of RFC 5280 itself. The JDK can issue
  * certificates only with {@code keytool}, in another process. Not thread-safe.
  */

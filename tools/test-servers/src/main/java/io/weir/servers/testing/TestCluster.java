@@ -286,8 +286,8 @@ public final class TestCluster implements AutoCloseable {
   }
 
   /**
-   * Assigns a hash slot to a server that does not have the keys of the slot, as an operator does
-   * after the loss of a server. Gives the server the highest configuration epoch, so that no
+   * Assigns a hash slot, but not its keys, to a server. Operators do this after the loss of a
+   * server. Gives the server the highest configuration epoch, so that no
    * message of the previous owner can take the slot back.
    */
   public void assignWithoutKeys(int slot, int to) {

@@ -25,7 +25,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** The command {@code weir test}. It runs the tests of all modules, and prints the results. */
+/** The command {@code weir test}: runs the tests of all modules, and prints the results. */
 @Command(
     name = "weir test",
     mixinStandardHelpOptions = true,

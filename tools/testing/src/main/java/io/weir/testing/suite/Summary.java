@@ -50,7 +50,7 @@ final class Summary {
 
   /**
    * Prints each flaky test with its first stack trace. A flaky test failed, and passed when Maven
-   * repeated it. It is a defect, although the run does not fail.
+   * repeated it. A flaky test is a defect, although the run does not fail.
    */
   static void printFlaky(PrintWriter out, List<TestResult> results) {
     for (TestResult result : results) {
