@@ -128,7 +128,7 @@ final class LedgerWitness {
     closes.put(close.closedThroughEpochMillis(), close);
   }
 
-  /** Returns the time through which the partition is closed; 0 before the first CLOSE. */
+  /** Returns the time up to which the partition is closed; 0 before the first CLOSE. */
   long closedThrough() {
     return closes.isEmpty() ? 0 : closes.lastKey();
   }

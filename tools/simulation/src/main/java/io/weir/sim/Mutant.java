@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Planted bugs, each at one boundary of the simulated world. The product's code contains none of
- * these bugs. The number of bugs that the simulation finds is a measure of its quality.
+ * these bugs. The number of bugs found measures the quality of the simulation.
  */
 enum Mutant implements Edges {
   /** The unchanged code. */
@@ -461,8 +461,8 @@ enum Mutant implements Edges {
   }
 
   /**
-   * Returns whether a key belongs to a settled call. Such a key begins with the kind 5, which the
-   * counter encodes as zigzag.
+   * Returns whether a key belongs to a settled call. Such a key begins with the kind 5, in zigzag
+   * encoding.
    */
   private static boolean isSettled(byte[] idKey) {
     return idKey[0] == 5 << 1;

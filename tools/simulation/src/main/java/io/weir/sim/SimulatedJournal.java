@@ -84,7 +84,7 @@ final class SimulatedJournal implements Journal {
     return copy;
   }
 
-  /** Prepares the journal for a process that did not create it. */
+  /** Prepares the journal for a process that did not create the journal. */
   void reopen(boolean powerWasLost) {
     isNew = false;
     mayLackTail = powerWasLost;

@@ -11,8 +11,8 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An idempotent producer of one process. A batch takes time to reach the broker, and so does its
- * acknowledgement to return. The batch or the acknowledgement may be lost. A batch that the
+ * An idempotent producer of one process. Batches and acknowledgements take time, and may be lost. A
+ * batch that the
  * producer has abandoned may arrive after the second copy of the batch.
  * The broker appends the batches of a partition in the order in which they were sent, and skips
  * refused batches.

@@ -27,7 +27,7 @@ final class SlotHolders {
   /**
    * Records the response to a caller.
    *
-   * @param disturbances {@link SimulatedRedis#disturbances} before the call
+   * @param disturbances value of {@link SimulatedRedis#disturbances} before the call
    */
   void told(CheckOutcome.Decided decided, long disturbances) {
     HeldSlots slots = decided.slots();

@@ -20,7 +20,7 @@ final class Containers {
    * Returns whether the property requests containers.
    *
    * @throws IllegalStateException if the property requests containers and no Docker engine is
-   *     available, or if its value is unknown
+   *     available, or if the property has an unknown value
    */
   static boolean requested() {
     String servers = System.getProperty(PROPERTY, "process");

@@ -23,8 +23,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Checks responses of an HTTP API against its OpenAPI 3.1 description. The check is stricter than
- * OpenAPI: a JSON member, or a header field of Weir, that the description does not contain is an
- * error.
+ * OpenAPI: it forbids JSON members and Weir's header fields that the description does not contain.
  * Thread-safe.
  */
 public final class DescribedAnswers {

@@ -32,7 +32,10 @@ import org.apache.kafka.common.acl.AclBindingFilter;
 public final class SecuredKafka implements AutoCloseable {
   /** The method by which clients authenticate. */
   public enum Identity {
-    /** A password that neither the broker stores nor the client sends in plain text (RFC 5802). */
+    /**
+     * A password. The broker does not store the plain text, and the client does not send it (RFC
+     * 5802).
+     */
     SCRAM("SASL_SSL"),
     /** A client certificate (mutual TLS). */
     CERTIFICATE("SSL"),

@@ -172,7 +172,7 @@ public final class TestCertificates {
     return der(UTC_TIME, text.getBytes(StandardCharsets.US_ASCII));
   }
 
-  /** Encodes a value that consists of the given parts, with less than 64 KiB. */
+  /** Encodes a value that consists of the given parts. The value must be shorter than 64 KiB. */
   private static byte[] der(int tag, byte[]... parts) {
     ByteArrayOutputStream content = new ByteArrayOutputStream();
     for (byte[] part : parts) {

@@ -44,7 +44,7 @@ public final class TestCluster implements AutoCloseable {
       this.server = RedisServer.start(folder, portWithBus(), options);
     }
 
-    /** Returns a free port. The port of the cluster bus that belongs to it is also free. */
+    /** Returns a free port. The cluster bus port for this port is also free. */
     private static int portWithBus() throws IOException {
       int port = Ports.free();
       while (!Ports.isFree(port + BUS)) {

@@ -107,12 +107,14 @@ public abstract sealed class TestKafka implements AutoCloseable {
 
     @Override
     public void stop() {
-      throw new IllegalStateException("the shared broker is not stopped; start() one instead");
+      throw new IllegalStateException(
+          "a test must not stop the shared broker; use start() instead");
     }
 
     @Override
     public void restart() {
-      throw new IllegalStateException("the shared broker is not stopped; start() one instead");
+      throw new IllegalStateException(
+          "a test must not stop the shared broker; use start() instead");
     }
 
     @Override

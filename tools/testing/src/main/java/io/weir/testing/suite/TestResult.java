@@ -15,7 +15,7 @@ import java.nio.file.Path;
  * @param outcome the outcome of the test
  * @param message the reason why the test failed or was skipped; empty if the test passed at the
  *     first attempt
- * @param details the stack trace of the first failure; empty if there is none
+ * @param details the stack trace of the first failure; empty if the test did not fail
  * @param output the file with the output of the class; this file may not exist
  */
 record TestResult(
