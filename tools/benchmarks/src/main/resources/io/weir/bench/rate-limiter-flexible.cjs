@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives rate-limiter-flexible (its fixed window in Redis) with a number of calls under way, and prints
-// a line as the other contenders have it. Arguments: the server's port, the keys, the calls under way.
+// Measures rate-limiter-flexible (its fixed window in Redis) with a constant number of calls in progress.
+// Prints one line in the same format as the other limiters. Arguments: the server's port, the number of
+// keys, and the number of calls in progress.
 const Redis = require('ioredis');
 const { RateLimiterRedis } = require('rate-limiter-flexible');
 
