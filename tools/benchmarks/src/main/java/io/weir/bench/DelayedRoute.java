@@ -26,7 +26,7 @@ final class DelayedRoute implements AutoCloseable {
   private final long delayNanos;
   private final Queue<Socket> sockets = new ConcurrentLinkedQueue<>();
 
-  /** Bytes with the time of their delivery. An empty chunk ends the stream. */
+  /** Bytes, and the time at which the relay delivers them. An empty chunk ends the stream. */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Chunk(byte[] bytes, long dueNanos) {}
 

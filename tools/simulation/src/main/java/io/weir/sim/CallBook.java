@@ -169,8 +169,8 @@ final class CallBook {
   }
 
   /**
-   * Returns the tokens that calls took from a bucket and that arrived in the log after the
-   * aggregator had stopped waiting for these calls.
+   * Returns the tokens that calls took from a bucket. Counts only calls that arrived in the log
+   * after the aggregator had stopped waiting for them.
    */
   long tokensGivenUp(String bucket) {
     return givenUp.stream().mapToLong(place -> at(place).tokensOf(bucket)).sum();

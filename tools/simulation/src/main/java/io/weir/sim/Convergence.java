@@ -171,7 +171,7 @@ final class Convergence {
 
   /**
    * Permitted difference: if no record has the bucket epoch of a quota, the aggregator subtracts
-   * the charges of this epoch in addition to the records. Some records without a stamp may be of
+   * the charges of this epoch in addition to the records. Some records without a stamp may describe
    * the same charges.
    */
   private double unseenTokens(String bucket, History history) {
@@ -361,8 +361,7 @@ final class Convergence {
   }
 
   /**
-   * Returns the earliest time whose distance from full matters when the aggregator treats a charge
-   * as a gap.
+   * Returns the time since which the stored distances from full limit the correction of a gap.
    */
   private long rememberedSince(String bucket, long chargedMillis) {
     long known = Math.min(chargedMillis, world.buckets().watermarkAt(bucket, chargedMillis));

@@ -93,8 +93,8 @@ interface Edges {
   /**
    * Called when a process stores a denial from a reply of the cache.
    *
-   * @param later schedules a task after a short delay
-   * @param note stores the denial
+   * @param later function that schedules a task after a short delay
+   * @param note task that stores the denial
    */
   default void noteDenial(Consumer<Runnable> later, Runnable note) {
     note.run();
@@ -108,7 +108,7 @@ interface Edges {
   /**
    * Returns the ticket by which a lease holds back the low watermark.
    *
-   * @param other supplies another ticket, of the current time
+   * @param other function that returns another ticket, of the current time
    */
   default Ticket leaseTicket(Ticket ticket, Supplier<Ticket> other) {
     return ticket;

@@ -47,7 +47,8 @@ final class Lateness {
   }
 
   /**
-   * Returns whether the record contains a call of the window whose caller received a verdict. Other
+   * Returns whether the record contains a call of the window, and the caller received a verdict on
+   * this call. Other
    * calls do not count: a node may refuse a call because it cannot record it, and the record may
    * nevertheless arrive.
    */

@@ -359,8 +359,8 @@ final class World {
   }
 
   /**
-   * Returns the tokens that answered calls took from a bucket and that arrived in the log after the
-   * aggregator had stopped waiting for these calls.
+   * Returns the tokens that answered calls took from a bucket. Counts only calls that arrived in
+   * the log after the aggregator had stopped waiting for them.
    */
   long tokensGivenUp(String bucket) {
     return calls.tokensGivenUp(bucket);
