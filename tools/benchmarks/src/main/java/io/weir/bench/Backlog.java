@@ -20,8 +20,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes batches of one node. All calls are in windows that have ended, so the last heartbeat
- * closes all windows.
+ * Writes batches of one node to the calls topic. All calls are in windows that have ended, so the
+ * last heartbeat closes all windows.
  */
 final class Backlog {
   static final int LINES_A_BATCH = 500;

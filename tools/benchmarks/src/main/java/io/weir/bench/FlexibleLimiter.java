@@ -20,7 +20,8 @@ final class FlexibleLimiter {
   private FlexibleLimiter() {}
 
   /**
-   * Measures the limiter and prints the result. If Node or npm is not on PATH, prints this instead.
+   * Measures the limiter and prints the result. If Node or npm is not on PATH, prints that the
+   * limiter was not measured.
    */
   static void run(Path folder, int port, int keys, int inFlight, PrintStream out)
       throws IOException, InterruptedException {

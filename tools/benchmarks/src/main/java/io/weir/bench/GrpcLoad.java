@@ -35,7 +35,7 @@ final class GrpcLoad {
    * The result of a measurement.
    *
    * @param latencies latencies in nanoseconds
-   * @param failed number of calls that ended in an error or exceeded their limit
+   * @param failed number of calls that ended in an error or were denied
    */
   record Figures(long calls, double seconds, Histogram latencies, long failed) {}
 

@@ -53,10 +53,7 @@ final class IdealLimiter {
     }
   }
 
-  /**
-   * Returns the tokens that the real limiter has admitted to all clients, minus the tokens that the
-   * ideal limiter has admitted.
-   */
+  /** Returns the current surplus of all clients together. */
   long surplusTokens() {
     return surplusTokens.get();
   }

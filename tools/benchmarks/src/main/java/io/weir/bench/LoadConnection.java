@@ -122,7 +122,8 @@ final class LoadConnection {
   }
 
   /**
-   * Returns the first index of a byte sequence that ends before {@code end}; -1 if there is none.
+   * Returns the index of the first occurrence of a byte sequence before the index {@code end}; -1
+   * if there is none.
    */
   private int indexOf(byte[] bytes, int end) {
     byte[] text = in.array();

@@ -33,7 +33,7 @@ final class OpenLoop {
   /** Time between the start of the full rate and the first measured call. */
   private static final long SETTLE_NANOS = Duration.ofSeconds(1).toNanos();
 
-  /** Factor by which calls are rarer during the warm-up. */
+  /** Divisor of the rate during the warm-up. */
   private static final double WARM_UP_GAPS = 4;
 
   /** If the next scheduled call is at least this far away, the generator waits in the selector. */
@@ -119,7 +119,10 @@ final class OpenLoop {
     }
   }
 
-  /** Begins the schedule after all connections are open, at a low rate to warm the generator up. */
+  /**
+   * Begins the schedule when all connections are open. The rate is low at first, to warm the
+   * generator up.
+   */
   private void begin(long warmUpNanos, long lengthNanos) {
     long now = System.nanoTime();
     nextNanos = now;

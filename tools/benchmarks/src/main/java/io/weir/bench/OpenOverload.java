@@ -57,8 +57,8 @@ final class OpenOverload {
   }
 
   /**
-   * Measures one configuration. Returns the capacity, which is the rate of the closed loop with the
-   * first configuration.
+   * Measures one configuration. Returns the rate of the closed loop with the first configuration,
+   * as the capacity of a node.
    */
   private double measure(
       Ground ground, String name, Map.Entry<String, Map<String, String>> way, double known)

@@ -41,9 +41,9 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * Measures the lag of a node's low watermark while one partition receives as many calls as the node
- * can record. Callers write in a closed loop. The journal is small, and therefore few calls wait
- * for Kafka. The benchmark measures several round trip times to Kafka, with one and with twelve
+ * Measures the lag of a node's low watermark while the node records calls of one partition at its
+ * maximum rate. Callers write in a closed loop. Because the journal is small, few calls wait for
+ * Kafka. The benchmark measures several round trip times to Kafka, with one and with twelve
  * policies per call.
  */
 final class WatermarkBenchmark {
@@ -54,7 +54,7 @@ final class WatermarkBenchmark {
   /** Number of calls that a caller writes together, like a batch of checks. */
   private static final int CALLS_AT_ONCE = 50;
 
-  /** Maximum size of the journal: about 0.2 s of the calls of one partition. */
+  /** Maximum size of the journal: the lines that callers write in about 0.2 s. */
   private static final long JOURNAL_BYTES = 16L << 20;
 
   private static final Duration POLL = Duration.ofMillis(20);

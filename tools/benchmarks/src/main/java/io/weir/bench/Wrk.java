@@ -29,8 +29,8 @@ final class Wrk {
   /**
    * A measured address and the processes that serve it.
    *
-   * @param cpu for the name of each process, a function that returns the processor time of the
-   *     process since its start, in nanoseconds
+   * @param cpu functions by process name; each returns the process's processor time since its
+   *     start, in nanoseconds
    */
   record Subject(
       String name,

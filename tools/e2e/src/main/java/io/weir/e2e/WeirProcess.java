@@ -65,7 +65,7 @@ public final class WeirProcess implements AutoCloseable {
   }
 
   /**
-   * Starts a process that runs a main class of this process's class path.
+   * Starts a process that runs a main class with the class path of this process.
    *
    * @param folder folder for its error output
    * @param environment as in {@link #start}
@@ -77,7 +77,8 @@ public final class WeirProcess implements AutoCloseable {
   }
 
   /**
-   * Starts a process that runs a main class of this process's class path, with JVM options.
+   * Starts a process that runs a main class with JVM options, and with the class path of this
+   * process.
    *
    * @param jvmOptions further JVM options, which have precedence over the default options
    */

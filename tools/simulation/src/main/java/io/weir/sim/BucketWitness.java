@@ -32,13 +32,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Checks that each bucket admits at most its capacity and refill in any interval. Keeps its own
- * level for each bucket, and only admissions lower this level. In some cases, a bucket may admit
- * more. The comment of each such case begins with "permitted excess".
+ * level for each bucket, and only admissions lower this level. Where a bucket may admit more than
+ * this maximum, a comment begins with "permitted excess".
  */
 final class BucketWitness implements CacheWitness {
   /**
-   * Permitted excess: records round the times of calls to milliseconds, and a bucket refills
-   * meanwhile.
+   * Permitted excess: the refill within the rounding error of a call's time, because records have
+   * times in whole milliseconds.
    */
   private static final double ROUNDING_TOKENS = 0.5;
 
@@ -98,9 +98,9 @@ final class BucketWitness implements CacheWitness {
     }
 
     /**
-     * Changes the limit. The bucket keeps its remaining tokens, and the refill since the last
-     * charge. The refill uses the greater rate of the two limits, because the last charge may not
-     * have admitted its call. A bucket that was full starts full.
+     * Changes the limit. A bucket that was full starts full. Another bucket keeps its remaining
+     * tokens, and gains the refill since the last charge. This refill has the greater of the old
+     * and the new rate, because the last charge may not have admitted its call.
      */
     void follow(BucketLimit changed, long nowPassedMicros) {
       BucketLimit before = limit;
@@ -236,7 +236,8 @@ final class BucketWitness implements CacheWitness {
 
   /**
    * Checks that the sub-windows of a sliding window, including the next sub-window, have together
-   * admitted at most the limit. Of the oldest sub-window, only the part in the window counts.
+   * admitted at most the limit. The oldest sub-window counts only with the part that is still in
+   * the window.
    */
   private void requireWindow(String bucket, SlidingWindowLimit limit, long nowEpochMicros) {
     List<String> covered = new ArrayList<>(limit.otherBuckets(bucket));
@@ -392,7 +393,7 @@ final class BucketWitness implements CacheWitness {
       }
     }
 
-    /** Ends the lease. The remaining tokens were not admitted. */
+    /** Ends the lease. The remaining tokens no longer count as admitted. */
     void end() {
       Admissions admissions = buckets.get(bucket);
       if (admissions != null) {
@@ -427,9 +428,9 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Permitted excess: for each loss of the cache, one capacity of each bucket, and its debt from a
-   * lowered limit. A quota with {@code on_cold_cache: hold} may exceed its limit only if no node
-   * could detect the loss.
+   * Permitted excess: after each loss of the cache, each bucket may admit its capacity again, and
+   * the tokens of a debt from a lowered limit. A quota with {@code on_cold_cache: hold} may exceed
+   * its limit only if no node could detect the loss.
    */
   @Override
   public void cacheLost(Map<String, Long> behind, boolean seen) {
@@ -457,7 +458,7 @@ final class BucketWitness implements CacheWitness {
 
   /**
    * Permitted excess: a correction may compare a time before the step with a time after the step.
-   * Then the correction returns too many tokens, by the refill during the step.
+   * The tokens that the correction then returns in excess are at most the refill during the step.
    */
   @Override
   public void clockSetBack(long byMicros) {

@@ -21,8 +21,8 @@ interface CacheWitness {
   /**
    * Called when the cache has lost its state, or part of it.
    *
-   * @param behind the tokens that Redis charged to each bucket after the older state that it now
-   *     has; empty if the cache has lost everything
+   * @param behind tokens, by bucket, that Redis charged after the older state to which it has
+   *     returned; empty if the cache has lost everything
    * @param seen whether the nodes can detect the loss
    */
   void cacheLost(Map<String, Long> behind, boolean seen);

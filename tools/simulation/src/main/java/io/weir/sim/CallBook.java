@@ -150,9 +150,8 @@ final class CallBook {
 
   /**
    * Returns the tokens that answered calls took from a bucket. Counts only calls that were not in
-   * the log at a time, and only two kinds of these calls. The first kind is calls of journals whose
-   * newest low watermark is older than {@code sinceMicros}. The second kind is calls for which the
-   * aggregator had stopped waiting.
+   * the log at a time, and for which the aggregator does not wait. The aggregator does not wait for
+   * a journal whose newest low watermark is older than {@code sinceMicros}.
    *
    * @param asOfMillis the time, by the broker's clock
    * @param sinceMicros the lowest low watermark of a journal that is not silent
@@ -215,7 +214,7 @@ final class CallBook {
     return answered.containsKey(position.toString());
   }
 
-  /** Returns whether every required call has arrived. */
+  /** Returns whether every answered call is in the log, except calls that were lost with a disk. */
   boolean isComplete() {
     return answered.entrySet().stream()
         .allMatch(

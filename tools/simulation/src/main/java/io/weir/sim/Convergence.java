@@ -36,8 +36,8 @@ final class Convergence {
   private static final double TOLERANCE_TOKENS = 1.1;
 
   /**
-   * Time for which the aggregator stores how far a bucket was from full. Two checks follow the
-   * newest stamp, and wait for the watermark.
+   * Time for which the aggregator stores how far a bucket was from full: the duration of two gap
+   * checks. Each check waits until the watermark has passed the newest stamp.
    */
   private static final long LOOKBACK_MILLIS = 3_500;
 
@@ -286,11 +286,11 @@ final class Convergence {
 
   /**
    * Permitted difference: tokens that the cache has charged without a record since the bucket was
-   * last full. The bucket counts as full when a charge finds it full both in the cache and in a
-   * count that includes these tokens. A correction returns such a token only if the bucket has
-   * certainly not refilled it. The counter limits the time of an unrecorded charge only to a range.
-   * So a correction may assume that the charge came after a call that was decided without the
-   * cache. Then the bucket is full too late (seed 110002384).
+   * last full. The bucket counts as full at a charge if it was full both in the cache and according
+   * to all charges, recorded or not. A correction returns an unrecorded token only if the bucket
+   * has certainly not refilled it. The counter gives only a range of times for an unrecorded
+   * charge. So a correction may assume that this charge came after a call that a node decided
+   * without the cache. Then the bucket is full too late (seed 110002384).
    */
   private double keptBackTokens(String bucket, History history) {
     Map<String, Integer> recorded = new TreeMap<>();
@@ -360,9 +360,7 @@ final class Convergence {
     return Math.max(0, tokens - least);
   }
 
-  /**
-   * Returns the time since which the stored distances from full limit the correction of a gap.
-   */
+  /** Returns the earliest time whose stored distance from full can limit the credit of a gap. */
   private long rememberedSince(String bucket, long chargedMillis) {
     long known = Math.min(chargedMillis, world.buckets().watermarkAt(bucket, chargedMillis));
     return known - LOOKBACK_MILLIS;

@@ -182,8 +182,8 @@ final class Counter {
   }
 
   /**
-   * Returns a budget that can end at any step. The budget ends rarely enough for the task to make
-   * progress.
+   * Returns a budget for the task's work. The budget can end at any step, but rarely enough for the
+   * task to make progress.
    */
   private Budget budget() {
     return () -> chance.percent(4);

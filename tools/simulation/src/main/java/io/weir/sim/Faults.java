@@ -237,8 +237,7 @@ final class Faults {
 
   /**
    * Steps Redis' clock back or forward by up to a day. The caller must first wait until all calls
-   * are counted. Calls have the time of Redis' clock, and the aggregator would refuse calls whose
-   * time is hours wrong.
+   * are counted: the aggregator refuses calls whose time by Redis' clock is hours wrong.
    */
   void stepRedisClockFar() {
     long most = chance.pick(List.of(5_000L, 300_000L, 86_400_000L));

@@ -369,8 +369,8 @@ final class IngestProcess {
   }
 
   /**
-   * Checks the cache at once. Called when a decision has found that the cache is not restored. The
-   * watch of a real node then also wakes up.
+   * Checks the cache at once, as the watch of a real node does. Called when a decision has found
+   * that the cache is not restored.
    */
   void suspectCache() {
     if (!dead && !node.isPaused()) {

@@ -48,9 +48,8 @@ final class Lateness {
 
   /**
    * Returns whether the record contains a call of the window, and the caller received a verdict on
-   * this call. Other
-   * calls do not count: a node may refuse a call because it cannot record it, and the record may
-   * nevertheless arrive.
+   * this call. Calls without a verdict do not count: a node that cannot record a call refuses the
+   * call, but the record may nevertheless arrive.
    */
   private boolean holdsAnsweredCallOf(UsageRow row, SimulatedLog.Entry entry) {
     return LogLines.of(partition, entry).stream()

@@ -92,8 +92,8 @@ record Plan(
   }
 
   /**
-   * Sets the maximum number of endpoints. The random generator draws this number last, so that it
-   * does not change the other values of a seed.
+   * Sets the maximum number of endpoints. The random generator draws this number last, so that the
+   * other values of a seed stay the same.
    */
   private Plan ofMaxEndpoints(int maxEndpoints) {
     CountSettings settled =

@@ -248,9 +248,9 @@ final class Simulation {
    * bucket. There are two exceptions until the last correction is read. First, a bucket that
    * expired because it was full may get the state of an older correction. Second, a quota in an
    * epoch without corrections takes the corrections of older epochs one after another (seed
-   * 80017914). After the last correction, the check ignores expired buckets that the records show
-   * as not full. A debt cap has limited the debt of such a bucket, and the corrections charge the
-   * whole debt again (seed 7762).
+   * 80017914). After the last correction, the check ignores an expired bucket that, according to
+   * the records, is not full. A debt cap has limited the debt of such a bucket, but the corrections
+   * charge the whole debt again (seed 7762).
    */
   private void checkReplay() {
     for (int partition = 0; partition < world.kafka().partitions(); partition++) {

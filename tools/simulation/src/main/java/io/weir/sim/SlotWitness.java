@@ -20,8 +20,8 @@ final class SlotWitness {
   private final Map<String, SlotToken> held = new HashMap<>();
 
   /**
-   * The end of each of these leases. If the clock stepped back, this end is earlier than the end in
-   * the token.
+   * The end of each lease in {@link #held}. If the clock stepped back, this end is earlier than the
+   * end in the token.
    */
   private final Map<String, Long> ends = new HashMap<>();
 

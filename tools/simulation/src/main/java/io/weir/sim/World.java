@@ -337,7 +337,7 @@ final class World {
     return counts;
   }
 
-  /** Returns the number of calls that currently wait, each inside another. */
+  /** Returns the number of nested calls that currently wait. */
   int depth() {
     return depth;
   }
@@ -350,8 +350,8 @@ final class World {
   }
 
   /**
-   * Returns the tokens that answered calls took from a bucket. Counts only calls that the
-   * aggregator did not know at a time of the broker's clock, and for which it does not wait.
+   * Returns the tokens that answered calls took from a bucket. Counts only calls that were not in
+   * the log at a time of the broker's clock, and for which the aggregator does not wait.
    */
   long tokensOfSilentNodes(String bucket, long asOfMillis) {
     long sinceMicros = scheduler.nowMicros() - holdMicros();

@@ -57,7 +57,8 @@ public final class Await {
 
   /**
    * Waits until the condition holds or the given time has passed, and returns whether the condition
-   * holds. For programs whose user sets the time. Tests call {@link #until} instead.
+   * holds. Only programs whose user sets the time call this method; tests call {@link #until}
+   * instead.
    *
    * <p>The pause between two evaluations is as long as the last evaluation, or a tenth of the time
    * waited so far, whichever is longer. The pause is at least 2 ms and at most 100 ms. During the

@@ -9,9 +9,10 @@ import java.util.List;
  * Creates the command line with which a test starts another JVM. The other JVM has the same Java
  * version and the same class path.
  *
- * <p>The system property {@code weir.test.child} contains further options. Maven sets this
- * property: with only the fast compiler, the many short processes of the suite need half the CPU
- * time. {@code ./weir chaos} does not set the property, because its processes run for long.
+ * <p>The system property {@code weir.test.child} contains further options. Maven sets this property
+ * so that these JVMs use only the fast compiler, which halves the CPU time of the suite's many
+ * short processes. {@code ./weir chaos} does not set the property, because its processes run for
+ * long.
  */
 public final class ChildJvm {
   private static final String PROPERTY = "weir.test.child";

@@ -13,17 +13,18 @@ import java.util.TreeMap;
 
 /**
  * Compares the tokens that each client's bucket admitted, according to the audit log, with the
- * maximum:
+ * maximum. A bucket in the cache admits at most capacity × fills + refill × T tokens:
  *
  * <ul>
- * <li>in the cache, in the T seconds between the bucket's first and last charge: capacity × (1 +
- * losses + unasked) + refill × T. Here <i>losses</i> is the number of times that the cache has lost
- * charges. <i>unasked</i> is 1 if a node decided a call of the client without the cache, otherwise
- * 0. The aggregator assumes a full bucket if such a call is the first record of the bucket;
- * <li>in each process of a node that decided without the cache: the node's share of the capacity,
- * and of the refill between the first and last charge of the process.
- *       The share starts full if the node has decided no call without the cache for 60 s.
+ *   <li>T is the time between the bucket's first and last charge.
+ *   <li>fills is 1, plus the number of times that the cache has lost charges. If a node decided a
+ *       call of the client without the cache, fills is one higher: if such a call is the first
+ *       record of the bucket, the aggregator assumes a full bucket.
  * </ul>
+ *
+ * <p>A process of a node that decides without the cache admits at most the node's share of the
+ * capacity, and of the refill between the first and last charge of the process. The share starts
+ * full if the node has decided no call without the cache for 60 s.
  *
  * <p>Each maximum is one token higher, because records have times in whole milliseconds.
  */
@@ -100,11 +101,11 @@ final class Admissions {
     Map<String, Charges> alone = byNode.getOrDefault(client, Map.of());
     Charges charged = byCache.getOrDefault(client, new Charges());
     long fills = 1 + losses + (alone.isEmpty() ? 0 : 1);
-    compare(client + " by the cache", charged, fills, 1, beyond);
+    compare(client + " in the cache", charged, fills, 1, beyond);
     alone.forEach(
         (journal, charges) ->
             compare(
-                client + " by " + journal,
+                client + " at " + journal,
                 charges,
                 1 + charges.gaps(SHARE_FORGOTTEN_MILLIS),
                 limit.nodes(),
@@ -117,8 +118,9 @@ final class Admissions {
     long most = limit.capacity() / sharers * fills + refilled;
     if (charges.sum() > most) {
       beyond.add(
-          what
-              + " was admitted "
+          "the bucket of "
+              + what
+              + " admitted "
               + charges.sum()
               + " tokens in "
               + charges.millis()

@@ -122,7 +122,8 @@ public final class Truth {
   }
 
   /**
-   * Returns the number of calls of a client that were sent so far. No report may show more calls.
+   * Returns the number of calls of a client that were sent so far. This number is the maximum for
+   * every report.
    */
   long tries(String client) {
     LongAdder of = tries.get(client);

@@ -8,7 +8,7 @@ import java.util.List;
  * The result of {@code weir verify}.
  *
  * @param status exit status of the command
- * @param unproven the reasons of the command why the range is not proven
+ * @param unproven output lines in which the command states why it could not prove the range
  */
 public record Verified(int status, List<String> unproven) {
   private static final int NO_DIFFERENCE_BUT_UNPROVEN = 3;

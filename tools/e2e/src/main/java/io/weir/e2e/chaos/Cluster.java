@@ -273,9 +273,9 @@ final class Cluster implements Deployment, AutoCloseable {
   }
 
   /**
-   * Makes the preferred leader of each partition its leader, if this broker has caught up. By
-   * itself, Kafka does this only every five minutes. Until then, a restarted broker may lead no
-   * partition.
+   * Makes the preferred leader of each partition its leader, if this broker has caught up. Kafka
+   * itself elects preferred leaders only every five minutes, so a restarted broker may lead no
+   * partition for that time.
    */
   void electPreferredLeaders() throws Exception {
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka()))) {

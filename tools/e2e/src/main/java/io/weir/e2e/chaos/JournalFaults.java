@@ -32,8 +32,7 @@ final class JournalFaults {
   private static final int JOURNAL_DISK_MEBIBYTES = 16;
 
   /**
-   * Time after which the fault restarts a node that is not ready. A journal needs less time than
-   * this to recover.
+   * Time after which the fault restarts a node that is not ready. A journal recovers in less time.
    */
   private static final Duration HEALING = Duration.ofSeconds(15);
 
@@ -125,7 +124,7 @@ final class JournalFaults {
       if (!cluster.becomesReady(node, HEALING)) {
         scene
             .truth()
-            .note(node.name() + " was restarted, because it did not write its journal again");
+            .note(node.name() + " was restarted, because it did not resume writing to its journal");
         restartUntilEmpty(scene, node);
       }
       awaitSent(cluster, node);
@@ -138,9 +137,9 @@ final class JournalFaults {
   }
 
   /**
-   * Waits until Kafka has all lines that are now in the node's journal. Callers continue, so the
-   * journal is never empty. This method returns when it has waited longer than the age of the
-   * oldest line.
+   * Waits until Kafka has all lines that are now in the node's journal. Because callers continue,
+   * the journal is never empty. Therefore this method returns when the oldest line is younger than
+   * the wait.
    */
   private static void awaitSent(Cluster cluster, Member node) throws Exception {
     long sinceNanos = System.nanoTime();

@@ -65,9 +65,9 @@ final class Member implements AutoCloseable {
   }
 
   /**
-   * Starts the process, and waits until it reports that it is ready. If the process exits before it
-   * is ready, this method starts it again for a while, as a supervisor does. A dependency may be
-   * unavailable.
+   * Starts the process, and waits until it reports that it is ready. If the process exits earlier
+   * because a dependency is unavailable, this method starts it again for a while, as a supervisor
+   * does.
    */
   void start() throws IOException, InterruptedException {
     if (process != null) {

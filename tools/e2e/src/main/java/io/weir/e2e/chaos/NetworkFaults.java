@@ -95,8 +95,8 @@ final class NetworkFaults {
   }
 
   /**
-   * Restores the relays. At random, resets the connections, so that bytes sent during the fault are
-   * lost; otherwise these bytes arrive late.
+   * Restores the relays. Bytes sent during the fault arrive late. In half of the cases, chosen at
+   * random, this method resets the connections, and these bytes are lost.
    */
   private static void calm(Scene scene, List<Relay> relays) {
     boolean forgets = scene.random().nextBoolean();

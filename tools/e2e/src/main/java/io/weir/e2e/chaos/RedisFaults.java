@@ -72,8 +72,8 @@ final class RedisFaults {
   }
 
   /**
-   * Assigns the hash slots to the server that it does not serve yet. When the server starts, it
-   * already serves the slots of its keys.
+   * Assigns the missing hash slots to the server. When the server starts, it already serves the
+   * slots of its keys.
    */
   private static void serveAllSlots(StatefulRedisConnection<String, String> redis) {
     BitSet missing = new BitSet(SLOTS);

@@ -42,8 +42,8 @@ public final class CorrectionTopic {
   private static final String NAME = Topics.CORRECTIONS.name();
 
   /**
-   * The consumer group of all nodes. Operators rely on this name. Therefore the tests have their
-   * own copy of the name.
+   * The consumer group of all nodes. The tests have their own copy of the name, because operators
+   * rely on the name.
    */
   private static final String GROUP = "weir-corrections";
 

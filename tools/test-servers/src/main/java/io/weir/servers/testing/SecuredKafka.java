@@ -33,7 +33,7 @@ public final class SecuredKafka implements AutoCloseable {
   /** The method by which clients authenticate. */
   public enum Identity {
     /**
-     * A password. The broker does not store the plain text, and the client does not send it (RFC
+     * A password, which the client does not send and the broker does not store in plain text (RFC
      * 5802).
      */
     SCRAM("SASL_SSL"),

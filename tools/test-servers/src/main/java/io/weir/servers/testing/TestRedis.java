@@ -18,8 +18,8 @@ public abstract sealed class TestRedis implements AutoCloseable {
   /**
    * Borrows the server that the tests of this JVM share. The server then has no keys and no
    * scripts. {@link #close} returns the server. The first call starts the server, and the server
-   * ends with the JVM. A test must not kill or
-   * pause this server, or change its settings. If a test does so, it must start its own server.
+   * ends with the JVM. A test that kills or pauses a server, or changes its settings, must start
+   * its own server.
    *
    * @throws IllegalStateException if another test has borrowed the server
    */

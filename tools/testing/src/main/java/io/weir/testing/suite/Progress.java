@@ -33,7 +33,7 @@ final class Progress implements MavenLog.Listener, AutoCloseable {
   private final @Nullable ProgressBar bar;
 
   /**
-   * Creates a display that has not shown anything yet.
+   * Creates the display of a run.
    *
    * @param moduleOfClass the module of every expected test class
    * @param terminal whether the output is a terminal
