@@ -106,9 +106,8 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
 
   /**
    * Returns the rate at which the bucket gains tokens; null if the bucket never gains tokens.
-   * Records state
-   * when a bucket that gains tokens will be full. For every other bucket, records state how many
-   * tokens are used.
+   * Records state when a bucket that gains tokens will be full. For a bucket that never gains
+   * tokens, records state the number of tokens used.
    */
   @Nullable Refill refill();
 
@@ -144,8 +143,8 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
 
   /**
    * Returns the number that determines how full a bucket should be according to the records. For a
-   * bucket that refills, this is the time at which the bucket is full. For any other bucket, it is
-   * the number of tokens used.
+   * bucket that refills, the result is the time at which the bucket is full; for a bucket that
+   * never refills, the number of tokens used.
    */
   default long truth(long fullAtEpochMicros, long usedTokens) {
     return refills() ? fullAtEpochMicros : usedTokens;

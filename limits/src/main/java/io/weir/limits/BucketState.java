@@ -2,23 +2,23 @@
 package io.weir.limits;
 
 /**
- * The stored state of one bucket. The {@link BucketArithmetic} of the bucket's limit creates it. A
- * bucket without a stored state is full and has no epoch. Immutable.
+ * The stored state of one bucket. A bucket without a stored state is full and has no epoch.
+ * Immutable.
  *
  * @param units content of a token bucket in units, −2^53 + 1 to 2^53 − 1; negative if the bucket is
  *     in debt. For a quota, the content is the negated number of tokens used. A changed capacity of
  *     a quota therefore applies to the whole period
  * @param unitsPerToken number of units per token when the content was written; 0 for a quota. If
- *     the current limit has another number, the limit has changed since the write
+ *     the current limit has another number of units per token, the limit has changed since the
+ *     write
  * @param lastEpochMicros time up to which the content includes the refill, in microseconds since
- *     1970 by the cache's clock. This time advances by whole ticks, so no fraction of a tick is
- *     lost. For a quota, this is the time when the state was created
+ *     1970 by the cache's clock. The refill advances the time by whole ticks, so no fraction of a
+ *     tick is lost. For a quota, the time when the state was created
  * @param epoch the bucket epoch, in microseconds since 1970 by the cache's clock; 0 for a bucket
  *     that was never charged. The epoch is the time of the first charge, or of the correction that
  *     created the bucket again
- * @param correctedEpoch the epoch that the last applied correction named; 0 without a correction.
- *     The named epoch is the current epoch, or the previous epoch if the correction began the
- *     current epoch
+ * @param correctedEpoch the epoch to which the last applied correction refers; 0 without a
+ *     correction. If this correction began the current epoch, it refers to the previous epoch
  * @param version version of the last applied correction; 0 without a correction
  * @param chargedTokens tokens taken in this epoch
  */
@@ -82,7 +82,7 @@ public record BucketState(
         units, unitsPerToken, lastEpochMicros, newEpoch, correctedEpoch, version, 0);
   }
 
-  /** Returns this state after a correction that named the given epoch. */
+  /** Returns this state after a correction that refers to the given epoch. */
   public BucketState corrected(long lifeEpoch, long correctionVersion) {
     return new BucketState(
         units, unitsPerToken, lastEpochMicros, epoch, lifeEpoch, correctionVersion, chargedTokens);

@@ -49,8 +49,8 @@ public record ConcurrencyLimit(long capacityTokens, long leaseMicros) implements
   }
 
   /**
-   * Returns the slots for a caller without a slot. {@link SlotBucket#of} sets the claim of the
-   * caller.
+   * Returns the slots with the claim of a caller that holds no slot. {@link SlotBucket#of} sets
+   * another claim.
    *
    * @param bucket the bucket's key
    */

@@ -6,10 +6,10 @@ package io.weir.limits;
  * Immutable.
  *
  * <p>Methods convert a number of tokens to the time in which the bucket gains these tokens, and
- * back. The records represent a bucket by the time at which the bucket is full. In this form, the
- * debt of a bucket needs no bound; otherwise the bucket equals the bucket of {@link TokenBucket}.
- * Results are computed in binary64 and rounded to a microsecond, so a
- * result of 2^52 µs may be wrong by 1 µs.
+ * back. The records represent a bucket by the time at which the bucket is full, so the debt of a
+ * bucket needs no bound. In all other respects, the bucket equals the bucket of {@link
+ * TokenBucket}. Results are computed in binary64 and rounded to a microsecond, so a result of 2^52
+ * µs may be wrong by 1 µs.
  *
  * @param tokens tokens gained each period; 1 to 2^53 − 1
  * @param periodMicros length of a period in microseconds; 1 µs to 366 days

@@ -13,9 +13,8 @@ import org.jspecify.annotations.Nullable;
  * minute and 30 in the current minute. After 15 s, three quarters of the 80 tokens count, so 10
  * tokens are left.
  *
- * <p>A count that is too large for the multiplication in {@link #weighted} is reduced to the
- * largest possible count. A count can be that large only if the limit was lowered by orders of
- * magnitude.
+ * <p>If the limit was lowered by orders of magnitude, a count can be too large for the
+ * multiplication in {@link #weighted}. Such a count is reduced to the largest possible count.
  */
 final class SlidingBucket implements BucketArithmetic {
   private final PeriodBucket own;

@@ -4,13 +4,13 @@ package io.weir.limits;
 import java.time.Duration;
 
 /**
- * A limit on the number of tokens in any interval of a given length, the window. Counters of
- * sub-windows approximate this number. The window covers the newer sub-windows, so their counts
- * apply in full. The window covers only a part of the oldest sub-window, so the same part of the
- * oldest count applies, rounded up. With one sub-window, this algorithm is the usual sliding window
- * counter: it weights the count of the previous window. Each sub-window has its own bucket, which
- * is counted, recorded and corrected
- * like a bucket of a {@link FixedWindow}. The limit applies to the sum of the sub-windows.
+ * A limit on the number of tokens in any interval of a given length, the window. One counter per
+ * sub-window approximates the number of tokens. The window covers the newer sub-windows, so their
+ * counts apply in full. The window covers only a part of the oldest sub-window, so the same part of
+ * the oldest count applies, rounded up. With one sub-window, this algorithm is the usual sliding
+ * window counter, which weights the count of the previous window. Each sub-window has its own
+ * bucket, which is counted, recorded and corrected like a bucket of a {@link FixedWindow}. The
+ * limit applies to the sum of the sub-windows.
  *
  * <p>Sub-windows begin at each multiple of their length since 1970-01-01T00:00:00Z.
  *
@@ -22,12 +22,12 @@ import java.time.Duration;
  * limit.
  *
  * <p>At a boundary, two nodes may select two adjacent sub-windows. Each node still counts the calls
- * of the other node, because the tokens taken in the next sub-window also count. A call then counts
- * for less than one window: the time from the selection of its sub-window to its decision is
- * missing. In this case, the bound holds only for intervals that are shorter than the window by the
- * missing time. If nodes differ by more than
- * one sub-window, there is no bound on the sum. Nodes can differ by so much after a clock was set
- * back, until all nodes have adopted the new time.
+ * of the other node, because the tokens taken in the next sub-window also count. If the sub-window
+ * ends between its selection and the decision, the call counts for less than one window. The
+ * missing time is the time from the selection to the decision. The bound then holds only for
+ * intervals that are shorter than the window by the missing time. After a clock was set back, nodes
+ * can differ by more than one sub-window until all nodes have adopted the new time. Until then,
+ * there is no bound.
  *
  * @param capacityTokens tokens per window; 1 to 2^53 − 1
  * @param lengthSeconds length of a window; 1 s to 366 days

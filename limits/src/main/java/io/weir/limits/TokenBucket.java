@@ -54,8 +54,8 @@ public final class TokenBucket implements BucketArithmetic {
   /**
    * {@inheritDoc}
    *
-   * <p>The result is the time until the bucket is full, minus the time in which the bucket gains
-   * all of its missing tokens except one.
+   * <p>The result is the time until the bucket is full, minus the time for all missing tokens
+   * except the first.
    */
   @Override
   public long moreMicros(long remainingTokens, long resetMicros) {

@@ -23,11 +23,10 @@ import java.util.Locale;
  * @param version number of the correction among the corrections of the bucket, from 1; a greater
  *     version replaces a smaller version
  * @param chargedTokens value of the cache's counter up to which the correction includes the records
- * @param fullAtEpochMicros when the bucket will be full if no call takes more tokens. This time
- *     determines the content of a token bucket. For a quota, this time is the end of the period
+ * @param fullAtEpochMicros when the bucket will be full if no call takes more tokens; determines
+ *     the content of a token bucket. For a quota, the end of the period
  * @param totalTokens tokens of all records since the bucket was last known to be full. For a quota,
- *     this is the number of tokens used in the whole period, and capacity − {@code totalTokens} are
- *     left
+ *     the number of tokens used in the whole period; capacity − {@code totalTokens} are left
  * @param driftTokens cumulative difference in this epoch: tokens of the records − tokens that the
  *     cache charged. The difference is positive if the cache charged too few tokens, and negative
  *     if the cache charged tokens without a record
@@ -36,8 +35,9 @@ import java.util.Locale;
  *     the first time
  * @param asOfEpochMillis when the correction was computed, by the clock of the Kafka broker
  * @param knownThroughEpochMicros time of the newest charge or stamp that the correction includes,
- *     by the cache's clock; 0 if the time is unknown. If the clock is behind this time by more than
- *     the bucket's fill time, the clock has stepped back, and this time counts as now
+ *     by the cache's clock; 0 if the time is unknown. If the cache's clock is behind the charge by
+ *     more than the bucket's fill time, the clock has stepped back, and the charge counts as made
+ *     now
  */
 public record Correction(
     String bucket,
@@ -75,8 +75,8 @@ public record Correction(
     /** A call was settled at another cost than the charged cost. */
     SETTLE,
     /**
-     * The cache has lost its state, or the limit of a quota has changed. The cache and the records
-     * may agree.
+     * The cache has lost its state, or the limit of a quota has changed. The correction is
+     * published even if the cache and the records agree.
      */
     RESTORE;
 

@@ -20,7 +20,7 @@ public record CorrectionOutcome(Kind kind, long changeTokens, boolean clamped) {
     /** The cache had already applied this correction or a newer correction; nothing was changed. */
     STALE,
     /**
-     * Nothing was changed: the bucket was missing, and would be full by now or its period has
+     * Nothing was changed: the bucket was missing, and it would be full by now, or its period has
      * ended.
      */
     FULL,

@@ -27,10 +27,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Another example: the bucket should have been full 1 s ago, and the cache has charged 11 tokens
  * by now. The bucket lacks 3 tokens if the cache charged the last 4 tokens a second ago. The bucket
- * lacks 4 tokens if the cache charged the last 4 tokens just now. The correction keeps a level at
- * which 3 to 4 tokens are missing, and sets any other level to the nearer bound. A late correction
- * therefore does not take tokens that the
- * bucket has gained meanwhile.
+ * lacks 4 tokens if the cache charged the last 4 tokens just now. If the bucket lacks between 3 and
+ * 4 tokens, the correction does not change it. If the bucket lacks fewer than 3 tokens, it lacks 3
+ * after the correction; if more than 4, it lacks 4. A late correction therefore does not take
+ * tokens that the bucket has gained meanwhile.
  */
 public final class CorrectionRule {
   /**
@@ -145,10 +145,9 @@ public final class CorrectionRule {
    * Returns whether a correction is stale. A correction is stale if the cache has already applied
    * this correction or a newer correction. A correction is also stale if a charge has begun a newer
    * epoch, because corrections of the newer epoch follow. A quota still applies a correction of an
-   * earlier epoch, because tokens that were used
-   * once stay used in every epoch. A correction of the newer epoch needs a record with a stamp of
-   * that epoch. No record with such a stamp arrives while the cache decides no calls (simulation,
-   * seed 20435).
+   * earlier epoch, because tokens that were used once stay used in every epoch. The quota cannot
+   * wait for a correction of the newer epoch: while the cache decides no calls, no record has a
+   * stamp of that epoch (simulation, seed 20435).
    */
   private static boolean isStale(BucketState kept, long epoch, long version, BucketLimit limit) {
     return epoch < kept.correctedEpoch()
@@ -168,11 +167,11 @@ public final class CorrectionRule {
   }
 
   /**
-   * Returns whether the correction includes no charge of the cache. Stamps of the current epoch may
-   * then still be on the way (simulation, seed 48071). In this case, the counter suggests that the
-   * cache has reverted, but perhaps the cache has not. The correction must therefore not add tokens
-   * to a token bucket. The method returns false for a quota, because a quota never refills. If the
-   * cache has really reverted, a quota would lack these tokens for the whole period.
+   * Returns whether the correction of a token bucket includes no charge of the cache. Stamps of the
+   * current epoch may still be on the way (simulation, seed 48071). The counter then suggests that
+   * the cache has reverted, even if the cache has not reverted. The correction must therefore not
+   * add tokens. The method returns false for a quota: if the cache has reverted and the correction
+   * adds no tokens, a quota lacks these tokens for the whole period.
    */
   private static boolean mayMissStamps(Correction correction) {
     return correction.chargedTokens() == 0 && correction.limit().refills();

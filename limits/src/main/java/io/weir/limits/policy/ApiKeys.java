@@ -71,9 +71,9 @@ public final class ApiKeys {
   public record Repeated(String client, int index, String otherClient, int otherIndex) {}
 
   /**
-   * Returns the keys whose hash also occurs in an earlier place. Places have the order of the
-   * clients' names, and within a client the order of the list. A repeated key would identify two
-   * clients or two ids.
+   * Returns the keys whose hash also occurs in an earlier place. Places are ordered by the client's
+   * name, and then by the index in the client's list. A repeated key would identify two clients or
+   * two ids.
    */
   public static List<Repeated> repeated(Map<String, ClientSettings> settings) {
     return hasRepeated(settings) ? repeatedInOrder(settings) : List.of();

@@ -63,7 +63,7 @@ public record Policy(
     }
     if ((onColdCache == ColdCacheMode.HOLD || lease != null) && !isRecorded(key, limit)) {
       throw new IllegalArgumentException(
-          "on_cold_cache: hold and lease are allowed only for recorded buckets, but the key is "
+          "lease and on_cold_cache: hold are allowed only for recorded buckets, but the key is "
               + key
               + " and the limit is "
               + limit.describe());
@@ -87,8 +87,8 @@ public record Policy(
   }
 
   /**
-   * Creates a policy with the defaults. A quota allows calls while the cache is not restored, and
-   * the debt cap equals the capacity.
+   * Creates a policy with the defaults: {@link ColdCacheMode#ALLOW}, and a debt cap equal to the
+   * capacity.
    */
   public Policy(
       String name,

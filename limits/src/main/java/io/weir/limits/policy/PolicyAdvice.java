@@ -63,9 +63,9 @@ public final class PolicyAdvice {
   }
 
   /**
-   * Adds advice on clients whose calendars have no effect. No limit uses such a calendar, and bills
-   * use UTC months with and without it. The client's name is probably misspelled, or the entry is
-   * obsolete.
+   * Adds advice on clients whose calendars have no effect: no limit uses the calendar, and the
+   * client is billed by UTC months anyway. The client's name is probably misspelled, or the entry
+   * is obsolete.
    */
   private void lookAtCalendars() {
     List<PolicyMatch> matches =
@@ -245,7 +245,7 @@ public final class PolicyAdvice {
    * tight} must be enforced, and must apply to all calls of {@code policy}. Calls that share a
    * bucket of {@code policy} must also share a bucket of {@code tight}. The limit of {@code tight}
    * must not be greater, and both policies must behave the same without Redis. If each policy makes
-   * the other policy redundant, only the later policy in the set is redundant.
+   * the other policy redundant, the result is true only if {@code tight} comes first in the set.
    */
   private boolean leavesNothingTo(Policy tight, Policy policy) {
     if (tight.mode() != PolicyMode.ENFORCE

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A policy set, compiled to match calls fast. A matcher leaves out policies that are off. If a
  * policy names a client in full, the matcher finds the client's policies by a hash look-up. For
- * other clients, it tries the patterns. A matcher caches the current period of each limit
+ * other clients, the matcher tries the patterns. A matcher caches the current period of each limit
  * per calendar. The matcher computes the period again when a call is outside the cached period.
  * Thread-safe.
  */
@@ -214,7 +214,7 @@ public final class PolicyMatcher {
   /**
    * Returns the policies that match a call, with the call's buckets. A policy does not match a call
    * that lacks a part of the policy's key. The result excludes every policy that another matching
-   * policy replaces, even if a third policy replaces that other policy.
+   * policy replaces, even if that other policy is itself replaced.
    *
    * @param nowEpochMillis time by the cache's clock; determines the period
    */
