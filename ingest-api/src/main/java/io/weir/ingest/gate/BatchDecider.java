@@ -24,9 +24,9 @@ final class BatchDecider {
   private static final int KEYS_PER_PART = 512;
 
   /**
-   * Maximum number of keys that all batches together may have in the cache's queue. The cache
-   * processes this number in about 50 ms. The maximum prevents checks of batches from waiting in
-   * the queue until their deadline.
+   * Maximum number of keys that all batches together may have in the cache's queue. The cache reads
+   * this number of keys in about 50 ms, so checks of batches do not wait in the queue until their
+   * deadline.
    */
   private static final int MAX_BATCH_KEYS = 8 * KEYS_PER_PART;
 
@@ -38,7 +38,7 @@ final class BatchDecider {
   private final Judge judge;
   private final Semaphore keysOfBatches = new Semaphore(MAX_BATCH_KEYS, true);
 
-  /** A call of a batch, with the policies that match the call at the given time. */
+  /** A call of a batch, with the policies that match the call at {@code atEpochMillis}. */
   private record Matched(Call call, MatchedPolicies policies, long atEpochMillis) {}
 
   /** Calls that the cache decides together, and the number of keys that the cache must read. */
@@ -66,8 +66,8 @@ final class BatchDecider {
   }
 
   /**
-   * Decides each call separately. If a check is shed, all later parts are shed too. If several
-   * calls share a bucket, they take tokens in list order.
+   * Decides each call separately. If a check is shed, all later parts of the batch are shed too. If
+   * several calls share a bucket, they take tokens in list order.
    *
    * @param snapshot the policies that decide all calls
    * @param begunAtEpochMillis start of the batch, by the cache's clock

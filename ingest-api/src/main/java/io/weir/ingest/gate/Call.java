@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param cost tokens that the call takes, ≥ 1
  * @param id the id that the caller assigned; null if the node must create one
  * @param newId the id that the node created; null if the node has created no id
- * @param descriptor the descriptor of Envoy's rate limit service that the call represents; null if
- *     the call represents no descriptor
+ * @param descriptor the descriptor that the call represents in a request of Envoy's rate limit
+ *     service; null for other calls
  */
 public record Call(
     CallFacts facts,
@@ -33,9 +33,7 @@ public record Call(
     this(facts, cost, id, null, null);
   }
 
-  /**
-   * Returns the policies that match the call at the given time. The time follows the cache's clock.
-   */
+  /** Returns the policies that match the call at the given time, by the cache's clock. */
   MatchedPolicies match(PolicyMatcher snapshot, long nowEpochMillis) {
     return descriptor == null
         ? snapshot.match(facts, nowEpochMillis)
@@ -53,8 +51,7 @@ public record Call(
   }
 
   /**
-   * Returns a copy of the call with the names of the policies that other descriptors of the request
-   * replace.
+   * Returns a copy of the call for which the given policies are replaced (see {@link Descriptor}).
    */
   Call withReplacedPolicies(Set<String> replaced) {
     return descriptor == null

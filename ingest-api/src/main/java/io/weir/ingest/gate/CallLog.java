@@ -39,7 +39,7 @@ public interface CallLog extends AutoCloseable {
    * @param calls at most {@value #MAX_CALLS}
    * @return completes normally with one result per call in the same order, when the calls have the
    *     durability that {@code WEIR_DURABILITY} requires. Dependent actions must not block, because
-   *     the completing thread writes for all callers
+   *     they run on the thread that writes for all callers
    */
   CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> calls);
 

@@ -5,10 +5,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Receives the steps of a traced call or batch. The steps are {@link #deciding} and {@link
- * #decided}. If the calls are recorded, {@link #recording} follows, and then {@link #recorded} or
- * {@link #notRecorded}. The thread that reaches a step calls the step's method, at most once.
- * Implementations must not block or throw. An untraced call has no object of this type.
+ * Receives the steps of a traced call or batch. Every trace has the steps {@link #deciding} and
+ * {@link #decided}. For recorded calls, the next steps are {@link #recording}, and {@link
+ * #recorded} or {@link #notRecorded}. The thread that reaches a step calls the step's method, at
+ * most once. Implementations must not block or throw. An untraced call has no object of this type.
  */
 public interface CallTrace {
   /** Called before the gate matches the policies and queries the cache. */

@@ -53,9 +53,9 @@ final class Charges {
   }
 
   /**
-   * Returns the charges of a call that was allowed without the cache. Each enforced bucket owes the
-   * cost. Shadow buckets are omitted: they deny no call, and the node does not know whether the
-   * cache would have charged them.
+   * Returns the charges of a call that was allowed without the cache: the cost, without a stamp,
+   * for each enforced bucket of a recorded policy. Shadow buckets are omitted: they deny no call,
+   * and the node does not know whether the cache would have charged them.
    */
   static List<Charge> unstamped(MatchedPolicies matched, long costTokens) {
     List<Charge> charges = new ArrayList<>(matched.evaluated().size());

@@ -211,8 +211,8 @@ public final class CheckGate {
   }
 
   /**
-   * Judges and records a call of a lease. If recording fails, the lease does not get the tokens
-   * back.
+   * Judges and records a call that took tokens from a lease. If recording fails, the tokens do not
+   * return to the lease.
    */
   private CompletableFuture<CheckOutcome> recordLeased(
       Call call, MatchedPolicies matched, LeasedBuckets.Taken leased, @Nullable CallTrace trace) {
@@ -255,8 +255,8 @@ public final class CheckGate {
    * Decides each call separately, and records the decided calls together: the log accepts either
    * all calls or no call. Submits the checks in parts of some hundred keys, and waits for the
    * decisions of a part before the next part. A large batch therefore does not delay single checks.
-   * If a check is shed, all later parts are shed too. If several calls share a bucket, they take
-   * tokens in list order.
+   * If a check is shed, all later parts of the batch are shed too. If several calls share a bucket,
+   * they take tokens in list order.
    *
    * @param requests 1 to {@value CallLog#MAX_CALLS}
    * @return the outcome of each call, in the list's order

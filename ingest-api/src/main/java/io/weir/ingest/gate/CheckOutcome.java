@@ -70,8 +70,8 @@ public sealed interface CheckOutcome {
   record Shed(String detail) implements CheckOutcome {}
 
   /**
-   * The API key is unknown or expired. Metrics distinguish these two cases; the response does not.
-   * The call was neither decided nor recorded.
+   * The API key is unknown or expired. Metrics distinguish unknown and expired keys; the response
+   * does not. The call was neither decided nor recorded.
    */
   enum KeyRefused implements CheckOutcome {
     /** The only instance. */

@@ -31,11 +31,12 @@ import org.jspecify.annotations.Nullable;
  * matches {@value #KEYS} is more specific than a policy without this attribute. Equally specific
  * policies apply together. Policies that are not for descriptors apply to every matching call.
  *
- * <p>A policy that applies to the call replaces the policies that its definition names. Named
- * policies for descriptors are also replaced for the other descriptors of the request. A policy
- * with an overridden limit replaces no policy, and no policy replaces it.
+ * <p>A policy that applies to the call replaces the policies that its definition names. A named
+ * policy for descriptors is replaced for all descriptors of the request. A policy with an
+ * overridden limit replaces no policy, and no policy replaces it.
  *
- * @param entries names of the attributes with the values of the entries, in order
+ * @param entries names of the attributes that contain the values of the descriptor's entries, in
+ *     order
  * @param limit the limit that overrides the limits of the policies; null for none
  * @param replaced names of the policies that are replaced because of other descriptors of the
  *     request

@@ -13,14 +13,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The combined failure modes of the policies that match a call which the cache did not decide. If a
- * policy has failure mode {@code closed}, the call is denied. Otherwise, if policies have failure
- * mode {@code local}, this node decides by these policies. Otherwise the call is allowed. Shadow
- * policies are ignored.
+ * The combined failure modes of the policies that match an undecided call. If a policy has failure
+ * mode {@code closed}, the call is denied. Otherwise, if policies have failure mode {@code local},
+ * this node decides by these policies. Otherwise the call is allowed. Shadow policies are ignored.
  *
  * <p>If the cache is available but not restored, only quotas with {@code on_cold_cache: hold} and
- * policies that are not recorded take part. The other policies are ignored, because corrections
- * from the records later charge their buckets.
+ * policies that are not recorded take part. All other policies are ignored: corrections from the
+ * records charge their buckets later.
  *
  * @param decidedBy FAIL_CLOSED, LOCAL or FAIL_OPEN
  * @param policy the first policy that determined {@code decidedBy}; null if there is none

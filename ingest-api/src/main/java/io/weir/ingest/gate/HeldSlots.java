@@ -28,8 +28,8 @@ public record HeldSlots(SlotToken token, long leaseMicros, List<SlotKey> taken, 
   /**
    * Returns the slots of a decided call; null if the call holds no slots.
    *
-   * @param decided contains the states of the evaluated policies, which are some or all of the
-   *     matching policies
+   * @param decided contains the states of the evaluated policies: all matching policies, or some of
+   *     them
    * @param decidedAtMicros time of the decision, in microseconds since 1970 by the cache's clock
    */
   static @Nullable HeldSlots of(

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param endpoint the called endpoint
  * @param meter the meter that counts the call
  * @param ip the caller's address; null if unknown
- * @param attributes further attributes of the call from the sender, by name
+ * @param attributes attributes of the call that the sender set, by name
  * @param cost tokens that the call takes, ≥ 1
  * @param id the id that the caller assigned; null if the node must create one
  */

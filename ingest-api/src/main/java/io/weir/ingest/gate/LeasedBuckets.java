@@ -160,8 +160,8 @@ final class LeasedBuckets {
    *
    * @param allowed the cache's reply
    * @param tokens number of requested tokens
-   * @param ticket a ticket obtained before the request. The calls of the lease get tickets with the
-   *     same time. The lease abandons this ticket when it ends
+   * @param ticket a ticket obtained before the request. The tickets of the lease's calls have the
+   *     time of this ticket. The lease abandons this ticket when the lease ends
    * @param askedNanos time of the request by the monotonic clock
    */
   synchronized Lease begin(Decision.Allowed allowed, long tokens, Ticket ticket, long askedNanos) {

@@ -244,8 +244,8 @@ public final class LocalDecider {
   }
 
   /**
-   * Takes tokens from this node's share of a bucket, if the share exists. The cache has admitted
-   * these tokens. Between short outages the share must stay correct, because the cache does not
+   * Takes the tokens that the cache has admitted also from this node's share of the bucket, if the
+   * share exists. Between short outages the share must stay correct, because the cache does not
    * know the local decisions yet.
    */
   private void lower(BucketRequest whole, long costTokens) {

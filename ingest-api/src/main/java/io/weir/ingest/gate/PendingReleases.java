@@ -18,9 +18,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The releases of slots that the cache has not confirmed. Some slots may have been acquired in the
- * cache for a call after its timeout; others were released while the cache was unavailable. Without
- * a retry, these slots would stay occupied until their leases end. Thread-safe; only {@link #drain}
+ * The releases of slots that the cache has not confirmed. The cache may have given slots to a call
+ * after the call's timeout, or a call released slots while the cache was unavailable. Without a
+ * retry, these slots would stay occupied until their leases end. Thread-safe; only {@link #drain}
  * blocks.
  *
  * <p>If there are too many pending releases, new releases are dropped. The first releases of an

@@ -16,9 +16,9 @@ public sealed interface Recorded {
   record Durable(Durability durability, UsagePosition position) implements Recorded {}
 
   /**
-   * The call may not have been recorded, and the caller gets status 503. With the reasons {@link
-   * Reason#TIMEOUT} and {@link Reason#WRITE_FAILED}, the write may have succeeded, and the call may
-   * be counted. With any other reason the call will not be counted.
+   * The call may not have been recorded, and the caller gets status 503. Only with the reasons
+   * {@link Reason#TIMEOUT} and {@link Reason#WRITE_FAILED}, the write may have succeeded, and the
+   * call may be counted.
    *
    * @param detail one sentence for the log; contains no client data
    */

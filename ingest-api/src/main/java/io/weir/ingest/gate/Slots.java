@@ -65,8 +65,8 @@ public final class Slots {
    * Renews slots by the limits in force. A lease that has ended cannot be renewed. If the cache has
    * lost a slot before the end of its lease, the renewal acquires a free slot. Slots of policies
    * that are off or deleted expire with their leases. If all policies of the slots are off or
-   * deleted, and at least one is off, the renewal succeeds without a slot. New calls also need no
-   * slot of a policy that is off.
+   * deleted, and at least one is off, the renewal succeeds without a slot. Calls need no slot of a
+   * policy that is off.
    */
   public CompletableFuture<SlotOutcome> renew(SlotToken token) {
     PolicyMatcher snapshot = policies.get();

@@ -17,8 +17,8 @@ public interface Ticket {
   /**
    * Returns the time that the low watermark does not pass. Normally the result is the time at which
    * the ticket was obtained. After the clock stepped back, the result is the time that the process
-   * had reached before the step. After a restart, batches from the journal may carry a later
-   * watermark.
+   * had reached before the step. After a restart, batches from the journal may carry a low
+   * watermark later than the result.
    */
   default long heldAtEpochMillis() {
     return begunAtEpochMillis();

@@ -55,7 +55,7 @@ public final class UsageLog {
    *
    * @param usages 1 to {@value CallLog#MAX_CALLS}, each with a quantity of at least 1
    * @return completes with one result per event in the same order. Dependent actions must not
-   *     block, because the completing thread writes for all callers
+   *     block, because they run on the thread that writes for all callers
    */
   public CompletableFuture<List<Recorded>> submit(List<Usage> usages) {
     Ticket ticket = log.begin();

@@ -7,17 +7,17 @@ import com.netflix.concurrency.limits.limit.WindowedLimit;
 
 /**
  * A bound on concurrent calls that adapts to their latency. While calls take longer than the
- * average of the last minutes, the bound falls, because slow calls show that calls wait for each
- * other. At other times the bound rises. Thread-safe.
+ * average of the last minutes, the bound falls; otherwise the bound rises. Slow calls show that
+ * calls wait for each other. Thread-safe.
  *
  * @see <a href="https://github.com/Netflix/concurrency-limits">concurrency-limits</a>, the library
  *     with the Gradient2 algorithm that this class uses
  */
 final class AdaptiveBound {
-  /** The bound before any measurement. If the maximum is smaller, the maximum applies. */
+  /** The bound before any measurement, or the maximum if the maximum is smaller. */
   static final int INITIAL = 200;
 
-  /** Minimum of the bound. If the maximum is smaller, the maximum applies. */
+  /** Minimum of the bound, or the maximum if the maximum is smaller. */
   static final int LEAST = 50;
 
   private final Limit limit;

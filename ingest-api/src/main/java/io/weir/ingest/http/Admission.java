@@ -61,7 +61,8 @@ final class Admission {
    * @param maxOnThreads maximum number of calls in progress that occupy a thread
    * @param bound the bound that adapts to the latency of calls, at most {@code maxCallsUnderWay};
    *     null for a fixed bound
-   * @param share computes the share to shed because of queue delay; null to disable such shedding
+   * @param share computes the share of calls to shed because of queue delay; null for no such
+   *     shedding
    * @param nanos the clock of {@code share}
    * @param random returns numbers from 0 (inclusive) to 1 (exclusive)
    */

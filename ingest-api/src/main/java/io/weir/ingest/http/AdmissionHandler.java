@@ -55,16 +55,16 @@ final class AdmissionHandler extends Handler.Wrapper {
   private static final int MAX_RETRY_AFTER_SECONDS = 3;
 
   /**
-   * If a shed request's number on its connection is a multiple of this value, Weir closes the
-   * connection. A pipelining sender therefore cannot occupy the reading thread, and a load balancer
-   * can choose another node.
+   * When Weir sheds the 64th, 128th, 192nd … request of a connection, Weir closes the connection. A
+   * pipelining sender therefore cannot occupy the reading thread, and a load balancer can choose
+   * another node.
    */
   private static final long REQUESTS_PER_CONNECTION = 64;
 
   /**
-   * Header fields that are hidden from the servlet. The first field changes the method that the
-   * servlet processes; a link in a web page could then settle a call. With the other fields, the
-   * servlet would open a WebSocket, but no route supports WebSockets.
+   * Header fields that are hidden from the servlet. {@code X-HTTP-Method-Override} changes the
+   * method that the servlet processes; a link in a web page could then settle a call. The other
+   * fields would open a WebSocket, which no route supports.
    */
   private static final Set<String> HIDDEN =
       Set.of("X-HTTP-Method-Override", "Upgrade", "Sec-WebSocket-Key", "Sec-WebSocket-Version");
@@ -199,8 +199,7 @@ final class AdmissionHandler extends Handler.Wrapper {
    * A request from its arrival to the end of its response. An admitted request occupies a place of
    * the {@link Admission} until its response is complete. A complete response is {@link
    * UnreadAnswers unread} until the server can write it. The server cannot write a response before
-   * the caller has read earlier responses. This object is the callback of the response to its
-   * request.
+   * the caller has read earlier responses.
    */
   private final class Visit extends Callback.Nested
       implements BodyReader.Ended, Exchange.Answered, UnreadAnswers.Answer {
@@ -296,8 +295,8 @@ final class AdmissionHandler extends Handler.Wrapper {
     }
 
     /**
-     * Frees the request's place. At this time the server may already have received or written the
-     * response.
+     * Frees the request's place. At this time the server may be writing the response, or may have
+     * written it.
      */
     @Override
     public void answered(long length, LongSupplier parts) {

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * responses the gateway accepts.
  */
 enum AuthzDialect {
-  /** Any gateway that can set two configurable header fields. */
+  /** Any gateway that can set the fields {@code X-Weir-Method} and {@code X-Weir-Path}. */
   PLAIN("/v1/authz/plain", "X-Weir-Method", "X-Weir-Path"),
 
   /**

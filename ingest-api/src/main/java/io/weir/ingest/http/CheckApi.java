@@ -232,9 +232,8 @@ public final class CheckApi implements AutoCloseable {
   }
 
   /**
-   * Refuses an alternative spelling of a path that is served without the servlet. The bounds of the
-   * route were not applied to a request with such a spelling, because only the servlet accepts the
-   * spelling.
+   * Refuses an alternative spelling of a path that is served without the servlet. Only the servlet
+   * accepts such a spelling; therefore the route's bounds were not applied to the request.
    */
   private static void refuseAlternativePath(Context context) {
     answer(context, Routes.CHECK_API.missing(context.req().getRequestURI()));

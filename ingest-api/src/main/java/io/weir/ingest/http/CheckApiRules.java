@@ -50,7 +50,7 @@ final class CheckApiRules implements AccessHandler.Rules {
     return AuthzDialect.of(request.getHttpURI().getPath()) != null;
   }
 
-  /** Returns false. No route of this API uses the clients of a token. */
+  /** Returns false: no route of this API accepts tokens that are bound to clients. */
   @Override
   public boolean looksAtClients(Request request) {
     return false;

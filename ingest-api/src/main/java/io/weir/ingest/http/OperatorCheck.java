@@ -29,7 +29,7 @@ final class OperatorCheck {
   private OperatorCheck() {}
 
   /**
-   * Returns the reason why a request may not come from an operator; null if it comes from an
+   * Returns why a request possibly does not come from an operator; null if it comes from an
    * operator.
    */
   static @Nullable String whyNot(Context context) {
@@ -46,8 +46,8 @@ final class OperatorCheck {
   }
 
   /**
-   * Returns the reason why a request from this machine may come from a web page; null if it comes
-   * from no page.
+   * Returns why a request from this machine possibly comes from a web page; null if it comes from
+   * no web page.
    */
   static @Nullable String whyNotOfThisMachine(@Nullable String origin, @Nullable String host) {
     if (host == null) {
@@ -60,10 +60,10 @@ final class OperatorCheck {
   }
 
   /**
-   * Returns the reason why a request may come from a web page of another host; null if it comes
-   * from no such page. Used if any sender is permitted. A proxy admits an operator's browser, and
-   * any web page can make that browser send a POST. Pages of the node's own host are permitted. The
-   * {@code Host} field or a proxy's {@code X-Forwarded-Host} field names the node's host.
+   * Returns why a request possibly comes from a web page of another host; null if it comes from no
+   * such page. Used if any sender is permitted. A proxy admits an operator's browser, and any web
+   * page can make that browser send a POST. Pages of the node's own host are permitted. The {@code
+   * Host} field or a proxy's {@code X-Forwarded-Host} field names the node's host.
    *
    * @param names host names of the node, in lower case, in addition to its addresses
    */

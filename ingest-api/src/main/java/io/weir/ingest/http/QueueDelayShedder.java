@@ -21,8 +21,8 @@ import java.util.Map;
  *   to the excess and to the growth of the delay. The growth of the delay in seconds per second
  *   shows by how much the calls exceed the capacity. This is a proportional-integral controller
  *   like that of PIE [2].
- *   <li>In other intervals, this rule can only reduce the share. If the delay is below half the
- *   target, the share shrinks by at least a twentieth.
+ *   <li>In other intervals, the controller can only reduce the share. If the delay is below half
+ *   the target, the share shrinks by at least a twentieth.
  * </ul>
  *
  * <p>Example: the target is 10 ms, and the delays are 60 ms and then 160 ms. The share grows by 2 ×

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * one token, 0 for a full bucket. For a quota or a fixed window, {@code w} is the length of the
  * current period. {@code t} is the time until the end of the period. For a sliding window or log,
  * {@code w} is the length of the window, and {@code t} is the time until no earlier call counts.
- * {@code t} never exceeds the {@code Retry-After} of the response. A client can therefore wait for
- * either time. A policy that denies every call has no {@code t}.
+ * {@code t} never exceeds the {@code Retry-After} of the response. A policy that denies every call
+ * has no {@code t}.
  */
 final class RateLimitFields {
   private static final long MICROS_PER_SECOND = 1_000_000;

@@ -17,10 +17,10 @@ import org.eclipse.jetty.http.HttpHeader;
  * Writes the header fields of a verdict: the remaining limits, the retry time, and the position of
  * the call's record. Thread-safe.
  *
- * <p>A legacy set reports only the policy that the call's record names. The record of a denied call
- * names the denying policy with the longest wait. The record of an allowed call names the policy
- * nearest to its limit. The reset of an allowed call is the time until the limit gains a token,
- * rounded up. The reset of a denied call is the time of {@code Retry-After}.
+ * <p>A legacy set of fields reports only the policy that the call's record names. The record of a
+ * denied call names the denying policy with the longest wait. The record of an allowed call names
+ * the policy nearest to its limit. The reset of an allowed call is the time until the limit gains a
+ * token, rounded up. The reset of a denied call is the time of {@code Retry-After}.
  */
 final class VerdictFields {
   private static final String POSITION = "Usage-Position";

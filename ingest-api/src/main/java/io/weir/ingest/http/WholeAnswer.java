@@ -33,8 +33,8 @@ final class WholeAnswer extends Response.Wrapper implements Callback {
    * Creates an empty response.
    *
    * @param ending the request's own callback
-   * @param complete receives the length of the response. At this time the server has received the
-   *     response, and may already have written it
+   * @param complete receives the length of the complete response, which the server is writing or
+   *     has written
    */
   WholeAnswer(Request request, Response response, Callback ending, LongConsumer complete) {
     super(request, response);
