@@ -5,12 +5,11 @@ import java.nio.charset.StandardCharsets;
 import org.apache.kafka.common.utils.Utils;
 
 /**
- * Maps a client to its partition. Ingest nodes use this class to write records. The aggregator uses
- * it to route queries, and {@code weir verify} uses it to check partitions. The result is the
- * partition that Kafka's default partitioner selects if the key is the client in UTF-8 (murmur2,
- * positive part, modulo).
- * Every producer whose key is the client therefore selects the same partition. Stateless and
- * thread-safe.
+ * Maps a client to its partition. Ingest nodes use this class to write records, the aggregator to
+ * route queries, and {@code weir verify} to check partitions. The result is the partition that
+ * Kafka's default partitioner selects if the key is the client in UTF-8 (murmur2, positive part,
+ * modulo). Every producer whose key is the client therefore selects the same partition. Stateless
+ * and thread-safe.
  */
 public final class ClientPartitioner {
   private ClientPartitioner() {}

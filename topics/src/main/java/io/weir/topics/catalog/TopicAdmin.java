@@ -170,9 +170,9 @@ public final class TopicAdmin implements AutoCloseable {
 
   /**
    * Returns whether the leaders of the created partitions reply. The metadata names a broker as
-   * leader shortly before the broker acts as leader. Until then the broker may reject a producer's
-   * first batch and accept the next batch. A broker accepts any first sequence number of a new
-   * producer. The broker would then reject every retry of the first batch.
+   * leader shortly before the broker acts as leader. If a producer writes too early, the broker may
+   * reject the first batch, accept the second batch, and then reject every retry of the first
+   * batch. The reason is that a broker accepts any first sequence number of a new producer.
    */
   private boolean isLed(List<Topic> created, int partitions) throws TopicAdminException {
     Map<TopicPartition, OffsetSpec> ends = new HashMap<>();

@@ -89,10 +89,7 @@ public final class Topics {
           LATENESS,
           false);
 
-  /**
-   * How long Kafka keeps each change of a policy or client. This time is longer than the retention
-   * of the calls that nodes decided after the change.
-   */
+  /** How long Kafka keeps each change of a policy or client; longer than the retention of calls. */
   private static final Duration CHANGES_KEPT = Duration.ofDays(400);
 
   /** The policies and switches, with the author and the time of each change. */

@@ -28,10 +28,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The connection to Kafka: the addresses and the client properties that the operator sets. This
  * class opens all of Weir's Kafka clients. Weir sets some properties itself, because exact counts
- * or bounds on time and memory depend on these properties. The operator must not set these
- * properties,
- * except for a few defaults. The text form contains only the addresses, because a property may be a
- * secret. Immutable and thread-safe.
+ * or bounds on time and memory depend on them. Of the properties that Weir sets, the operator can
+ * change only a few defaults. The text form contains only the addresses, because a property may be
+ * a secret. Immutable and thread-safe.
  *
  * <p>The operator sets properties in the file {@code WEIR_KAFKA_CONFIG} and in variables. Example:
  * {@code WEIR_KAFKA_SECURITY_PROTOCOL} sets {@code security.protocol}. Variables take precedence
@@ -201,7 +200,7 @@ public final class KafkaConnection {
    * Opens a consumer that reads only committed records, without sending a request. The consumer
    * does not commit offsets automatically, and does not create topics.
    *
-   * @param own the properties that Weir sets for this consumer. Without these properties, the
+   * @param own the properties that Weir sets for this consumer. If {@code own} is empty, the
    *     consumer has no group and no client id, and begins at the first record
    * @throws KafkaException if no address can be resolved, or a property is wrong
    */

@@ -29,7 +29,7 @@ public final class CallsReader implements AutoCloseable {
    *
    * @param records the records, in the order of the log
    * @param next offset at which the next read continues; the start of this read if there was
-   *     nothing to read. Transaction markers also advance this offset
+   *     nothing to read. Transaction markers also advance the offset
    * @param bytes total size of the records' values, in bytes
    */
   public record Slice(List<CallsRecord> records, long next, long bytes) {

@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param appendEpochMillis when the broker appended the record, by the broker's clock
  * @param header header of the batch or heartbeat; null for a malformed record and for a record of
  *     another type. The header is also null for a replay of quarantined lines with their original
- *     positions. Such lines already have a place in the log, and their order in the replay is wrong
+ *     positions. The replayed lines already have a place in the log, and their order in the replay
+ *     is wrong
  * @param value the lines of the batch; empty for a heartbeat and for a record without a value
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never modified

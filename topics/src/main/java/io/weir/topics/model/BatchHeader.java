@@ -19,13 +19,12 @@ import io.weir.limits.Numbers;
  * @param nodeEpoch when the node opened its journal, in epoch milliseconds; a later opening has a
  *     greater epoch
  * @param batchSequence number of the batch among the batches of the journal for the partition, from
- *     1. The number is only informative, because a journal that has lost its newest lines uses
- *     numbers
- *     again
+ *     1. The batch number is only informative, because a journal that has lost its newest lines
+ *     uses batch numbers again
  * @param count number of lines in the batch
- * @param lowWatermarkEpochMillis the exclusive low watermark. Every call that this node decided for
- *     this partition before this time is in this batch or an earlier batch. A later batch may
- *     contain a call that this node decided at exactly this time
+ * @param lowWatermarkEpochMillis the low watermark. Every call that this node decided for this
+ *     partition before the low watermark is in this batch or an earlier batch. A later batch may
+ *     contain a call that this node decided exactly at the low watermark
  * @param linesBefore number of the journal's lines in earlier batches of the partition. The n-th
  *     line of the batch has the position linesBefore + n
  * @param linesBeforeEpoch number of lines of earlier epochs in earlier batches; at most

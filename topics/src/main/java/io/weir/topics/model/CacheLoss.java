@@ -12,7 +12,7 @@ import io.weir.limits.Numbers;
  * @param generation the generation of the cache that must be restored; {@link CacheRestored} refers
  *     to it
  * @param foundAtEpochMillis when the node found the loss, by the node's estimate of the cache's
- *     clock. Calls and low watermarks use the same estimate
+ *     clock. The times of calls and the low watermarks come from the same estimate
  */
 public record CacheLoss(String generation, long foundAtEpochMillis) {
   public CacheLoss {

@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  * @param id identifier of the call, unique for the client and equal for every retry. An event with
  *     the same id and another endpoint, meter or cost is another call
  * @param idFromCaller whether the caller chose the id, so that a retry can repeat the id. Only a
- *     replayed batch can repeat an id that the server generated. If the member is absent on the
- *     wire, the value is false
+ *     replayed batch can repeat an id that the server generated. False if the member {@code
+ *     id_from_caller} is absent on the wire
  * @param client the calling client
  * @param endpoint the called endpoint
  * @param meter name of the meter that counts the call
@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * @param decidedAtEpochMillis when the call was decided, by the decision cache's clock
  * @param ipPrefix prefix of the caller's network; null if unknown
  * @param charges the charged buckets; empty if the call was denied or not decided by the cache. For
- *     a settlement, these are the charges of the call without stamps
+ *     a settlement, the charges of the call, without stamps
  * @param settlement the settlement; null if the event is the call itself. Only an allowed call can
  *     be settled
  * @param billing the client's billing period; null if the client is billed by UTC months

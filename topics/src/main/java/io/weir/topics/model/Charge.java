@@ -8,10 +8,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The number of tokens that one call took, or should have taken, from one bucket. Immutable.
  *
- * <p>If the stamp is null, the node admitted the call while the cache was unavailable. A correction
- * then takes the cost from the bucket later. If the cost is 0, the bucket denied the call: the call
- * took nothing,
- * but the stamp states the bucket's state.
+ * <p>If the stamp is null, the node admitted the call while the cache was unavailable, and a
+ * correction takes the cost from the bucket later. If the cost is 0, the bucket denied the call:
+ * the call took nothing, but the stamp states the bucket's state.
  *
  * @param bucket the bucket's key in the decision cache
  * @param cost number of tokens that the call took, ≥ 0

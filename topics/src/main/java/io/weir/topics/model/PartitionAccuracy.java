@@ -56,8 +56,8 @@ public record PartitionAccuracy(
    * @param driftNowTokens sum of |level by the records − level in the cache| over the live buckets.
    *     The sum includes only known differences that no decision has confirmed as corrected
    * @param outageTokens number of tokens that were admitted without the cache
-   * @param outageOpenTokens number of tokens that were admitted without the cache and, by the
-   *     decisions so far, not yet taken by a correction
+   * @param outageOpenTokens the part of {@code outageTokens} that, according to the decisions so
+   *     far, no correction has taken from the buckets yet
    */
   public record Figures(
       long decided,

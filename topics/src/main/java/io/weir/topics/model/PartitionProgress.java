@@ -21,15 +21,15 @@ import java.util.List;
  *     separate call
  * @param periodConflicts number of lines whose billing period differs from the billing period of
  *     their row
- * @param inOtherRows number of lines in {@code counted} and {@code lateAdjusted} whose endpoint has
- *     no row of its own in the window, and which the row of the others counts
+ * @param inOtherRows number of lines in {@code counted} and {@code lateAdjusted} that the row of
+ *     the others counts, because their endpoints have no rows of their own in the window
  * @param maxEndpoints maximum number of endpoints that have their own row in a window, per client
  *     and meter; 0 while {@code inOtherRows} is 0
  * @param nodes the node epochs whose low watermarks the partition waits for, and the node epochs
  *     that departed recently
  * @param possibleGaps ranges of event time before {@code closedThroughEpochMillis} for which calls
  *     may be missing, ascending and without overlaps, at most {@value #MAX_GAPS}. A closed window
- *     that overlaps a range is not complete
+ *     that overlaps one of the ranges is not complete
  */
 public record PartitionProgress(
     int partition,
@@ -143,8 +143,8 @@ public record PartitionProgress(
    * @param node the node's name
    * @param epoch the epoch of the node's journal
    * @param lines number of counted lines of the node before the first missing line
-   * @param missingLines number of missing lines below the greatest known position. If this number
-   *     stays above 0, lines are probably lost
+   * @param missingLines number of missing lines below the greatest known position; if it stays
+   *     above 0, lines are probably lost
    * @param lowWatermarkEpochMillis the node's low watermark
    * @param state whether the partition waits for the node's low watermark
    */

@@ -7,11 +7,11 @@ import io.weir.limits.Numbers;
  * The mark of a batch that replays quarantined lines or a quarantined record. Immutable.
  *
  * <p>A batch of replayed lines does not depend on a journal. The aggregator ignores the low
- * watermark of such a batch, and waits for no further batch. The aggregator counts each line that
- * it has not counted before.
- * Lines keep their original positions. If the original positions are unknown or belong to another
- * partition, the lines belong to the journal {@link #journal}. In this journal, the epoch of a line
- * is the offset of the record, and the position of a line is the line number.
+ * watermark of a replayed batch, and waits for no further batch. The aggregator counts each line
+ * that it has not counted before. Lines keep their original positions. If the original positions
+ * are unknown or belong to another partition, the lines belong to the journal {@link #journal}, in
+ * which the epoch of a line is the offset of the record, and the position of a line is the line
+ * number.
  *
  * @param partition partition of the calls topic with the quarantined record
  * @param offset offset of the quarantined record

@@ -12,9 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param id the id of the call
  * @param outcome the outcome
  * @param standing the settlement by which the call is billed: this settlement, or an earlier
- *     settlement if the call was settled before. The value is null if the settlement is refused, or
- *     if an old version of Weir
- *     counted the earlier settlement without storing it
+ *     settlement if the call was settled before. {@code standing} is null if the settlement is
+ *     refused, or if an old version of Weir counted the earlier settlement without storing it
  * @param reason reason for which the settlement is refused; null if the settlement is not refused
  */
 public record SettlementVerdict(

@@ -13,9 +13,9 @@ import io.weir.limits.Numbers;
  *     − 1
  * @param charged number of tokens taken in this epoch, including this call; 0 to 2^53 − 1
  * @param fullAtEpochMicros when the bucket will be full if no call takes more tokens, in
- *     microseconds since 1970 by the cache's clock. The value is 0 if unknown, and at most {@link
- *     #MAX_FULL_AT_MICROS}. This time is the theoretical arrival time of the generic cell rate
- *     algorithm (ITU-T I.371). For a quota, this time is the end of the period
+ *     microseconds since 1970 by the cache's clock. 0 if the time is unknown; at most {@link
+ *     #MAX_FULL_AT_MICROS}. For a token bucket, the theoretical arrival time of the generic cell
+ *     rate algorithm (ITU-T I.371). For a quota, the end of the period
  */
 public record Stamp(long epoch, long version, long charged, long fullAtEpochMicros) {
   /** Maximum of {@code fullAtEpochMicros}, in the year 2255. */

@@ -6,8 +6,7 @@ package io.weir.topics.model;
  * without common events. Immutable.
  *
  * @param quantity sum of the costs of allowed calls; a settled call counts with its actual cost.
- *     The sum
- *     may be negative in an adjustment, or if a settlement was counted before its call
+ *     The quantity may be negative in an adjustment, or if a settlement was counted before its call
  * @param callsAllowed number of allowed calls
  * @param callsDenied number of denied calls
  * @param callsFailOpen number of allowed calls that were decided without the cache

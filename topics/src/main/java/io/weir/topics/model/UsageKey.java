@@ -7,8 +7,8 @@ import io.weir.limits.Names;
  * The key of a usage count: a client, a meter and an endpoint. A special key, the key of the
  * others, represents all endpoints that have no row of their own in a window. Immutable.
  *
- * <p>A caller may also call an endpoint whose name is {@value #OTHER}. In the key of this endpoint,
- * {@code others} is false.
+ * <p>A caller may also call an endpoint whose name is {@value #OTHER}; {@code others} is false in
+ * the key of that endpoint.
  *
  * @param client the calling client
  * @param meter the name of the meter

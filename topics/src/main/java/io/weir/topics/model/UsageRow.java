@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * @param count for FINAL the totals; for ADJUSTMENT the signed difference
  * @param quantityTotal cumulative quantity including this row
  * @param inputPartition partition of the calls topic
- * @param closedThroughEpochMillis a time: when the aggregator writes the row, every window of the
- *     partition that ends at or before this time is closed or is being closed
+ * @param closedThroughEpochMillis exclusive end of the last window of the partition that was
+ *     closed, or was being closed, when the aggregator wrote the row
  * @param complete false if the window was closed without waiting for a node that was silent for
  *     longer than the hold
  * @param emittedAtEpochMillis when the row was created, by the aggregator's clock

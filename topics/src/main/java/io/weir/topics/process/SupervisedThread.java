@@ -16,8 +16,7 @@ public final class SupervisedThread implements AutoCloseable {
   public interface Work {
     /**
      * Does the work until {@link #isClosing} returns true. If the method returns earlier, the
-     * thread calls it
-     * again immediately.
+     * thread calls the method again immediately.
      *
      * @throws InterruptedException if the thread was interrupted. An interruption counts as a
      *     failure unless the thread is being closed
@@ -118,8 +117,8 @@ public final class SupervisedThread implements AutoCloseable {
   }
 
   /**
-   * Ends the thread. The method wakes up the work and waits until the thread ends. After the
-   * timeout, it interrupts the thread.
+   * Ends the thread. The method wakes up the work, waits until the thread ends, and interrupts the
+   * thread after the timeout.
    *
    * @param timeout how long to wait before the interruption, and again after the interruption
    */

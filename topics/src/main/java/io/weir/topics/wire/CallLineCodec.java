@@ -31,11 +31,11 @@ import org.jspecify.annotations.Nullable;
  * A quota has {@code ends_at_us} and no refill. If {@code version} or {@code full_at_us} is absent,
  * its value is 0.
  *
- * <p>Without {@code policy}, {@code ip_prefix} or {@code charges}, the call has no such value. The
- * defaults are 0 for {@code policies_version}, false for {@code id_from_caller}, and the UTC month
- * for {@code billing_period}. Without {@code actual_cost} and {@code settled_at_ms}, the line is
- * a call, not a settlement. Without {@code call_position}, a settlement does not state the position
- * of its call. Every other member is required. Stateless and thread-safe.
+ * <p>{@code policy}, {@code ip_prefix} and {@code charges} are optional. The defaults are 0 for
+ * {@code policies_version}, false for {@code id_from_caller}, and the UTC month for {@code
+ * billing_period}. Without {@code actual_cost} and {@code settled_at_ms}, the line is a call, not a
+ * settlement. Without {@code call_position}, a settlement does not state the position of its call.
+ * All other members of a line are required. Stateless and thread-safe.
  */
 public final class CallLineCodec {
   private CallLineCodec() {}

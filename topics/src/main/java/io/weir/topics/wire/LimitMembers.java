@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  * thread-safe.
  *
  * <p>A limit without {@code algorithm} is a token bucket, or a quota if it has {@code ends_at_us}.
- * Records from before decision 0013 have no other algorithms.
+ * Records from before decision 0013 lack {@code algorithm}, because there were only these two
+ * algorithms.
  */
 final class LimitMembers {
   private static final String ALGORITHM = "algorithm";

@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * Codec for the verdict on a settlement, as flat JSON in wire version 1. The members are {@code
  * position, client, id, verdict, actual_cost, standing, reason}. Without {@code actual_cost} and
  * {@code standing}, the settlement by which the call is billed is unknown. Only a refused
- * settlement has {@code reason}. Every other member is required. Stateless and thread-safe.
+ * settlement has {@code reason}. {@code position, client, id} and {@code verdict} are required.
+ * Stateless and thread-safe.
  */
 public final class SettlementVerdictCodec {
   /** The value of the header {@code weir-type} on a verdict. */

@@ -175,7 +175,7 @@ public final class UsageStateCodec {
   public record Figures(long quantity, long callsDenied) {}
 
   /**
-   * Decodes only the quantity and the number of denied calls. This is several times faster than
+   * Decodes only the quantity and the number of denied calls, which is several times faster than
    * decoding the whole value.
    *
    * @throws MalformedRecordException if a figure is missing; the rest of the value is not checked
