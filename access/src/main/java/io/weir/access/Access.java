@@ -23,10 +23,7 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe.
  */
 public final class Access implements AutoCloseable {
-  /**
-   * Time after which a token is verified again. The verification then rejects the token if its key
-   * was revoked.
-   */
+  /** Time after which a token is verified again, and rejected if its key was revoked. */
   private static final Duration REMEMBERED = Duration.ofMinutes(5);
 
   /** Maximum number of verified tokens of issuers in the cache. */

@@ -44,8 +44,8 @@ public final class AccessHandler extends Handler.Wrapper {
   /** The permissions that the routes of a port require. */
   public interface Rules {
     /**
-     * Returns whether the route of a request uses the path as the client sent it. For all other
-     * routes, the handler rejects ambiguous paths.
+     * Returns whether the route of a request uses the path as the client sent it. If the result is
+     * false, the handler rejects ambiguous paths.
      */
     default boolean readsAnyPath(Request request) {
       return false;
@@ -55,8 +55,8 @@ public final class AccessHandler extends Handler.Wrapper {
     @Nullable Scope scopeOf(Request request);
 
     /**
-     * Returns whether the route of a request checks which clients the token allows. For such a
-     * route, the handler accepts tokens that are restricted to some clients.
+     * Returns whether the route of a request checks which clients the token allows. If the result
+     * is false, the handler rejects tokens that are restricted to some clients.
      */
     boolean looksAtClients(Request request);
   }

@@ -110,9 +110,9 @@ final class JwtTokens implements AutoCloseable {
   }
 
   /**
-   * Returns the clients to which a token is restricted; empty if the token has no such claim. The
-   * method rejects a claim of another form. If the method ignored such a claim, a restricted token
-   * would allow all clients.
+   * Returns the clients to which a token is restricted; empty if the token lacks the claim. The
+   * method rejects a malformed claim, because a token whose restriction is ignored would allow all
+   * clients.
    */
   private static Set<String> clients(JWTClaimsSet claims) throws InvalidException {
     if (!claims.getClaims().containsKey(CLIENTS_CLAIM)) {

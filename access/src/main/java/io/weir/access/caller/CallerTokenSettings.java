@@ -36,8 +36,8 @@ public record CallerTokenSettings(
   private static final String ATTRIBUTES = "WEIR_AUTHZ_JWT_ATTRIBUTES";
 
   /**
-   * Maximum number of claims that become attributes. A policy matches at most the same number of
-   * attributes.
+   * Maximum number of claims that become attributes: equal to the maximum number of attributes that
+   * a policy matches.
    */
   static final int MAX_ATTRIBUTES = 16;
 

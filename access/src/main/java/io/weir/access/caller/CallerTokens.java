@@ -204,7 +204,7 @@ public final class CallerTokens implements AutoCloseable {
 
   /**
    * Verifies a token without blocking, once for all concurrent calls. Another thread completes the
-   * future within seconds. Stages that depend on the future must not block this thread.
+   * future within seconds. Stages that depend on the future must not block the completing thread.
    */
   public CompletableFuture<Verdict> verify(String token) {
     ApiKeyHash hash = ApiKeyHash.of(token);

@@ -9,13 +9,10 @@ package io.weir.access.port;
  *
  * <p>Jetty publishes these counters, but not the state of its parser. If no request or response
  * began between two observations, and no body was arriving, the received bytes belong to incomplete
- * header
- * fields. Bytes of header fields can also arrive together with the end of the previous request. In
- * this case,
- * the instance detects the bytes only when more bytes arrive. If no more bytes arrive, the idle
- * timeout closes the
- * connection. While a request waits for its response, received bytes belong to the body of the
- * request. A whole body can arrive between two observations.
+ * header fields. If bytes of header fields arrive together with the end of the previous request,
+ * the instance detects them only when more bytes arrive. If no more bytes arrive, the idle timeout
+ * closes the connection. While a request waits for its response, received bytes belong to the body
+ * of the request. A whole body can arrive between two observations.
  */
 final class ArrivingHead {
   private long bytesIn;

@@ -18,11 +18,11 @@ import org.slf4j.LoggerFactory;
  * connections is below the limit.
  *
  * <p>Jetty's own class reduces the timeout only for connections that are open when the limit is
- * reached. Connections that are being opened at this moment would keep the usual timeout. At the
- * limit,
- * Jetty also iterates over all connections whenever a connection opens or closes. This class
- * instead sets the timeout of each connection when the connection opens. This class restores the
- * usual timeout when the number of connections has fallen to 90 % of the limit. Thread-safe.
+ * reached. With that class, connections that are being opened when the limit is reached would keep
+ * the usual timeout. At the limit, Jetty's class also iterates over all connections whenever a
+ * connection opens or closes. This class instead sets the timeout of each connection when the
+ * connection opens. This class restores the usual timeout when the number of connections has fallen
+ * to 90 % of the limit. Thread-safe.
  */
 public final class ConnectionLimit extends NetworkConnectionLimit implements Connection.Listener {
   /** Default of {@code WEIR_MAX_CONNECTIONS}. */

@@ -134,8 +134,8 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Returns the connection whose counters include requests. With TLS, this is the connection inside
-   * TLS. During the handshake, this is the outer connection, so the time limit also applies to the
+   * Returns the connection whose counters include requests. With TLS, the result is the connection
+   * inside TLS; during the handshake, the outer connection, so the time limit also applies to the
    * handshake.
    */
   private static Connection receiving(EndPoint endPoint) {
