@@ -16,11 +16,11 @@ public sealed interface Settlement {
   record Settled(long cost, long actualCost, boolean changed) implements Settlement {}
 
   /**
-   * The settlement is recorded. The aggregator has not accepted or refused the settlement yet.
-   * Repeat the request to get this verdict.
+   * The settlement is recorded, but the aggregator has not accepted or refused it yet. Repeat the
+   * request to get the aggregator's verdict.
    *
    * @param cost cost of the call when it was decided
-   * @param actualCost cost that Weir will bill if the verdict accepts the settlement
+   * @param actualCost cost that Weir will bill if the aggregator accepts the settlement
    */
   record Recorded(long cost, long actualCost) implements Settlement {}
 

@@ -16,8 +16,8 @@ import org.springframework.http.HttpHeaders;
 import reactor.core.publisher.Mono;
 
 /**
- * Auto-configuration of the rate limiter for Spring Cloud Gateway. It runs before the gateway's own
- * auto-configuration, because the gateway searches for a rate limiter.
+ * Auto-configuration of the rate limiter for Spring Cloud Gateway. This class runs before the
+ * auto-configuration of the gateway, which searches for a rate limiter.
  */
 @AutoConfiguration(
     after = WeirAutoConfiguration.class,

@@ -12,8 +12,8 @@ import org.springframework.cloud.gateway.support.ConfigurationService;
 import reactor.core.publisher.Mono;
 
 /**
- * A rate limiter for the filter {@code RequestRateLimiter} of Spring Cloud Gateway. It checks
- * requests with Weir. The gateway's key is the client's name or an API key. By default, the
+ * A rate limiter that checks requests with Weir, for the filter {@code RequestRateLimiter} of
+ * Spring Cloud Gateway. The gateway's key is the client's name or an API key. By default, the
  * endpoint of a call is the id of the route. Thread-safe.
  */
 public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.Route> {
@@ -43,7 +43,7 @@ public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.R
     this.statistics = statistics;
   }
 
-  /** The arguments of a route. The gateway sets them when it starts. */
+  /** The arguments of a route. The gateway sets the arguments at its start. */
   public static final class Route {
     private @Nullable String endpoint;
     private @Nullable String meter;
@@ -110,8 +110,8 @@ public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.R
   }
 
   /**
-   * Refuses a request if a node has refused the check of the request as wrong. Such a request would
-   * pass without a limit.
+   * Refuses a request if a node has refused the request's check as wrong. Otherwise the request
+   * would pass without a limit.
    */
   private Mono<Response> refused(WeirRequestException wrong) {
     statistics.add(wrong);

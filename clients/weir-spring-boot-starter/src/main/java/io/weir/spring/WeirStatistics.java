@@ -40,7 +40,7 @@ public final class WeirStatistics {
     CALLER_UNKNOWN,
     /** No node decided the call, and the failure mode allowed it. */
     UNDECIDED_PASSED,
-    /** No node decided the call, and the client refused it. */
+    /** No node decided the call, and {@code WeirClient} refused it. */
     UNDECIDED_REFUSED,
     /** A node refused to check the call because a token, a name or a key is not valid. */
     NOT_ASKED;

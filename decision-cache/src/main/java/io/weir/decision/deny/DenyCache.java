@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A denial states the time until its bucket has enough tokens for the cost if no call takes
  * tokens. Later charges only make this time longer. A correction can add tokens to the bucket; the
  * caller must then call {@link #drop}. Until this time has elapsed, the decision cache would deny
- * every call with the same bucket and limit, and at least the same cost. This class measures the
- * time with the clock of this process, and begins before the request to the decision cache.
+ * every call with the same bucket and limit, and at least the same cost. This class measures this
+ * time with the clock of this process, from a moment before the request to the decision cache.
  * Therefore no denial is kept too long.
  *
  * <p>This class cannot detect some changes: a bucket was deleted, a node with other policies uses

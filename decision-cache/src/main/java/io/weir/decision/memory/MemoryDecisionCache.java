@@ -210,8 +210,8 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   /**
-   * Sets whether the cache is warm. While the cache is cold, checks with an enforced, held bucket
-   * are undecided.
+   * Sets whether the cache is warm. While the cache is cold, a check is undecided if an enforced
+   * policy of the check has {@code on_cold_cache: hold}.
    */
   public void setWarm(boolean warm) {
     lock.lock();

@@ -61,9 +61,7 @@ final class CheckEncoder {
    */
   private static final int CLAIM_BYTES = Long.BYTES + SlotClaim.HOLDER_CHARS;
 
-  /**
-   * Maximum number of cached encodings of limits. A set of policies has fewer limits.
-   */
+  /** Maximum number of cached encodings of limits: more than the limits of any set of policies. */
   private static final int MAX_LIMITS = 4_096;
 
   private final Map<BucketLimit, byte[]> limits = new ConcurrentHashMap<>();

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Corrector of the buckets of a decision cache in a Redis Cluster. The corrector has a connection
- * to each server. It sends one call per server, for all buckets that the server holds. Thread-safe.
+ * to each server, and sends one call per server for all buckets that the server holds. Thread-safe.
  */
 final class ClusterBucketCorrector implements BucketCorrector {
   private final ClusterDecisionCache cache;

@@ -84,9 +84,8 @@ final class ClusterCacheLife implements CacheLife {
     private boolean wasWarm;
 
     /**
-     * Deadline after which a slot without a valid marker is cold; 0 if there is no such slot.
-     * Before the deadline, the slot may have been moved, and some servers do not report the move
-     * yet.
+     * Deadline after which a slot without a valid marker is cold; 0 if there is no such slot. The
+     * deadline gives all servers time to report that the slot was moved.
      */
     private long settlesNanos;
 
@@ -291,9 +290,9 @@ final class ClusterCacheLife implements CacheLife {
 
   /**
    * Returns a new generation. The generation contains a hash tag. The keys with the progress of the
-   * restoration are in the slot of this hash tag. The slot is the server's first slot from a number
-   * that is derived from the run ID. All nodes therefore use the same slot and elect one node. The
-   * chosen slot rarely changes when other slots are moved.
+   * restoration are in the slot of this hash tag. This slot is the server's first slot at or after
+   * a number that is derived from the run ID. All nodes therefore use the same slot and elect one
+   * node. The chosen slot rarely changes when other slots are moved.
    */
   private static String generation(Known state) {
     int slot = state.slots.nextSetBit(Math.floorMod(state.life.hashCode(), SlotHash.SLOT_COUNT));

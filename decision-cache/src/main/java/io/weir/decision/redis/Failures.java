@@ -106,8 +106,8 @@ final class Failures {
   }
 
   /**
-   * Returns whether the error means that a server of a cluster has rejected a script because of
-   * slots of other servers. Such a script has written nothing.
+   * Returns whether the error means that a server of a cluster has rejected a script, because
+   * another server holds a slot of the script's keys. Such a script has written nothing.
    */
   static boolean isMoved(Throwable error) {
     return unwrap(error) instanceof RedisCommandExecutionException

@@ -48,8 +48,7 @@ record RedisScript(String body, String sha1, ServerKind kind) {
   }
 
   /**
-   * Returns the script that finds forbidden commands. The other scripts need these commands, but
-   * the user must not run them.
+   * Returns the script that finds commands which the other scripts need, but the user must not run.
    */
   static RedisScript findForbidden(ServerKind kind) {
     return of(kind, "find_forbidden.lua");

@@ -60,7 +60,7 @@ record SplitCheck(Check whole, List<Part> parts) {
     return parts.get(parts.size() - 1);
   }
 
-  /** Returns the other parts. */
+  /** Returns all parts except {@link #last}. */
   List<Part> shared() {
     return parts.subList(0, parts.size() - 1);
   }

@@ -16,10 +16,9 @@ import java.util.function.Consumer;
  * A submitted check and the future of its decision. The caller encodes the check before it submits
  * the check. Thread-safe.
  *
- * <p>{@link ReplyWatch} determines whether the server replies. The caller cannot determine this,
- * because the caller's own thread may have waited for a processor. The caller's timeout ends a
- * check only if no other event has ended the check. In this case the cause is this process, not the
- * server.
+ * <p>{@link ReplyWatch}, not the caller, determines whether the server replies, because the
+ * caller's own thread may have waited for a processor. The caller's timeout ends a check only if no
+ * other event has ended the check. The cause of such a timeout is this process, not the server.
  */
 final class WaitingCheck {
   private final Check check;

@@ -16,8 +16,8 @@
  *   reads the marker. If the marker is missing or different, the cache is not restored. The marker
  *   expires after 1 h and is renewed.
  *   <li>{@code w1:@restoring}: the generation that is being restored. {@code w1:@restored:} and the
- *   generation: the set of partitions that have been restored. Both keys expire after 1 min without
- *   progress.
+ *   generation: the set of partitions that have been restored. The keys of a restoration expire
+ *   after 1 min without progress.
  * </ul>
  *
  * <p>The decision on a check if the cache fails:
@@ -30,7 +30,8 @@
  *       stall timeout, the link replaces the connection.
  *   <li>{@code REJECTED}: the queue is full, or the process gets no processor time. A check that
  *   was not sent charged nothing.
- *   <li>{@code COLD}: the cache is not restored, and the check has an enforced bucket that is held.
+ *   <li>{@code COLD}: the cache is not restored, and an enforced policy of the check has {@code
+ *   on_cold_cache: hold}.
  *   <li>{@code CORRUPT}: the value of a key of the check is not the state of a bucket. To repair
  *   the bucket, delete the key; the bucket is then full.
  * </ul>
