@@ -183,7 +183,7 @@ final class BatchSealer {
     }
   }
 
-  /** Returns a time that is not later than any call that remains pending behind the batches. */
+  /** Returns a lower bound of the times of the calls that stay pending after these batches. */
   private static long oldestBehind(List<List<Chunk>> batches, List<Chunk> pending) {
     int cut = batches.stream().mapToInt(List::size).sum();
     return pending.stream()
@@ -200,7 +200,7 @@ final class BatchSealer {
   /**
    * The limits at which a batch is full.
    *
-   * @param maxLines maximum number of lines in a batch, ≥ 1; no chunk has more
+   * @param maxLines maximum number of lines in a batch, ≥ 1; no chunk has more lines
    * @param maxBytes maximum size of a batch in bytes; a larger chunk forms a batch alone
    */
   record Limits(int maxLines, int maxBytes) {

@@ -95,7 +95,7 @@ public final class DecisionClock {
 
   /**
    * Records a past time of the cache's clock, in milliseconds since the epoch. Has no effect if the
-   * cache has several servers, because the server is then unknown.
+   * cache has several servers, because the time does not name its server.
    */
   public void observe(long decidedAtEpochMillis) {
     Iterator<String> known = offsets.keySet().iterator();

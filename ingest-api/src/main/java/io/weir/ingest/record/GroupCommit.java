@@ -161,8 +161,8 @@ final class GroupCommit {
 
   /**
    * Returns the reason why the last write failed, or reports that a write is stalled. Returns the
-   * empty string after a successful write, and also some time after a failure. The node then
-   * becomes ready, and new calls try a write again.
+   * empty string after a successful write. Some time after a failure, also returns the empty
+   * string, so that the node becomes ready and new calls try a write again.
    */
   String writeFailure() {
     if (isWriting && clock.nowNanos() - writeBegunNanos >= STALLED_NANOS) {

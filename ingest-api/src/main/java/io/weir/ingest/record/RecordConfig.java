@@ -33,7 +33,7 @@ import java.time.Duration;
  * @param finalHeartbeatTimeout maximum time that a stop waits for the final heartbeats; without
  *     them, windows close later
  * @param failureStands time for which the log is unhealthy after a failed write or an unexpected
- *     exception. After this time the node gets calls again, and can prove its recovery
+ *     exception. After this time the node gets calls again, which show whether the log works again
  */
 public record RecordConfig(
     String node,

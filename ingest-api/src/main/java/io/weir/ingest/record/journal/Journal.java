@@ -18,7 +18,7 @@ public interface Journal extends AutoCloseable {
    *     loss loses no line
    * @param fresh supplies the identity of a new journal; called only if there is no journal
    * @throws JournalException if the folder cannot be used. The message names the folder and the
-   *     reason. An exception of {@code fresh} becomes the cause
+   *     reason. If {@code fresh} throws an exception, that exception is the cause
    */
   static Journal open(Path folder, boolean fsync, Supplier<JournalIdentity> fresh)
       throws JournalException {
@@ -41,8 +41,8 @@ public interface Journal extends AutoCloseable {
 
   /**
    * Returns whether the last lines may be missing although their append succeeded. Lines may be
-   * missing if appends did not wait for the disk, and the machine has restarted or is another
-   * machine.
+   * missing if appends did not wait for the disk, and the machine has restarted or the folder is
+   * now on another machine.
    */
   boolean mayLackTail();
 

@@ -10,7 +10,7 @@ import io.weir.topics.model.BatchHeader;
  *
  * @param epoch time of the opening in milliseconds since the Unix epoch; greater than the epochs of
  *     all earlier openings
- * @param partitions number of partitions of the calls topic, ≥ 1; the numbers of lines depend on it
+ * @param partitions number of partitions of the calls topic, ≥ 1; each partition numbers its lines
  */
 public record JournalIdentity(String node, long epoch, int partitions) {
   /** Maximum random increment of an epoch; used if the clock is not ahead of the epoch. */
@@ -30,9 +30,9 @@ public record JournalIdentity(String node, long epoch, int partitions) {
   }
 
   /**
-   * Returns the identity of the next epoch. Normally the epoch is the current time. After a step
-   * back, the clock may not be ahead of the current epoch. Then the epoch increases by a random 1
-   * ms to 1,000 s. So two copies of one journal get different epochs.
+   * Returns the identity of the next epoch. Normally the epoch is the current time. If the clock is
+   * not ahead of the current epoch, for example after a step back, the epoch increases by a random
+   * 1 ms to 1,000 s, so that two copies of one journal get different epochs.
    *
    * @param random a random number
    */

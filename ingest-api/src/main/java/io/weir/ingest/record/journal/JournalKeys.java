@@ -14,8 +14,8 @@ import java.nio.charset.StandardCharsets;
  * 'S' partition (4) batch number (8) → lines before (8), count (4), bytes (4), checksum (4),
  *                                      low watermark (8), epoch (8), lines before the epoch (8)
  * 'B' partition (4)                  → lines before the epoch (8); absent means 0
- * 'M'                                → boot of the machine that has it open: fsync (1), boot id (UTF-8)
- * 'C'                                → empty; present when the journal was closed in order
+ * 'M'                                → the last opening: fsync (1), boot id of the machine (UTF-8)
+ * 'C'                                → empty; present when the journal was closed normally
  * 'A' partition (4)                  → last acknowledged batch (8), its last line (8), its low
  *                                      watermark (8)
  * </pre>

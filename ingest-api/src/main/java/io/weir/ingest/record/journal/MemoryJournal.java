@@ -9,7 +9,7 @@ import java.util.concurrent.ConcurrentSkipListMap;
 
 /**
  * A journal in memory, for deployments that answer a call only after Kafka has acknowledged it. So
- * the end of the process loses no answered call. Each process has its own epoch.
+ * no answered call is lost when the process ends. Each process has its own epoch.
  */
 final class MemoryJournal implements Journal {
   private final JournalIdentity identity;
