@@ -104,12 +104,14 @@ final class NameCheck {
 
   /**
    * Returns whether another process uses the name of the current Streams thread, which Kafka has
-   * fenced. Kafka can also fence a consumer because of the consumer's own join request. This
-   * happens if the consumer has abandoned the request before the broker processes the request
-   * (KAFKA-20983). No process keeps the member of that request alive, so Kafka removes it at the
-   * session timeout. A session begins again when a rebalance ends. So this method waits for the
-   * session timeout and {@link #MARGIN} after the last rebalance. In total, the method waits at
-   * most {@value #MAX_WAITS} times as long. The method returns false if Kafka does not answer.
+   * fenced. Kafka can also fence a consumer because of the consumer's own join request, if the
+   * consumer abandons the request before the broker processes it (KAFKA-20983). No process sends
+   * heartbeats for the group member of this request, so Kafka removes the member at the session
+   * timeout.
+   *
+   * <p>A session begins again when a rebalance ends. So this method waits for the session timeout
+   * and {@link #MARGIN} after the last rebalance, but in total at most {@value #MAX_WAITS} times
+   * the sum of both. Returns false if Kafka does not answer.
    */
   static boolean isTaken(StreamsSettings settings) {
     String thread = Thread.currentThread().getName();

@@ -27,8 +27,8 @@ import org.slf4j.LoggerFactory;
  */
 final class StreamsFailures implements StreamsUncaughtExceptionHandler {
   /**
-   * Maximum number of threads that one process replaces. A cause that makes more threads fail is
-   * not transient.
+   * Maximum number of threads that one process replaces. If more threads fail, the cause is not
+   * transient.
    */
   static final int MAX_REPLACEMENTS = 50;
 

@@ -356,8 +356,8 @@ public final class BucketReconciler {
    * Begins a restoration, which publishes every live bucket again. The new restoration includes a
    * restoration in progress. Calls that were decided before the loss have times before {@code
    * loss.foundAtEpochMillis()}, because both times are from the cache's clock. If {@code
-   * foundAtEpochMillis} is too far in the future, the node did not know the cache's clock. This
-   * method then uses an earlier time.
+   * foundAtEpochMillis} is too far in the future, the node did not know the cache's clock, and this
+   * method uses a time that is less far in the future.
    */
   public void beginRestoration(CacheLoss loss) {
     long now = time.nowEpochMillis();

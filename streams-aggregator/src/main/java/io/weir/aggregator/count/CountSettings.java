@@ -28,7 +28,7 @@ public record CountSettings(
 
   /**
    * Maximum time by which a call's decision time may be later than the broker's time, in
-   * milliseconds. The clocks that set these two times must differ by less.
+   * milliseconds. The clocks that set these two times must differ by less than this.
    */
   public static final long MAX_AHEAD_MILLIS = 5 * 60_000L;
 

@@ -12,8 +12,8 @@ import java.util.Map;
  * in memory only avoid reads of the stores. Not thread-safe.
  *
  * <p>When a window is first used, this class checks whether the stores contain a row of the window.
- * If the stores contain none, {@link #added} later reports every row. A count that is not in memory
- * is then 0, so a client's first call in the window needs no read of the stores.
+ * If not, {@link #added} later reports every row of the window. Then a count that is not in memory
+ * is 0, so a client's first call in the window needs no read of the stores.
  */
 final class EndpointRows {
   /**

@@ -22,8 +22,8 @@ final class LimitCache {
    * The numbers of a limit.
    *
    * @param refillTokens tokens gained each refill period; 0 for quotas and windows
-   * @param micros for a token bucket the refill period, for a quota or window the end of its
-   *     period; in microseconds
+   * @param micros refill period of a token bucket, or end of the period of a quota or window, in
+   *     microseconds
    * @param windowMicros the length of a window in microseconds; 0 for other limits
    * @param subWindows number of sub-windows of a sliding window; 0 for other limits
    */

@@ -39,8 +39,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PartitionCounter {
   /**
-   * Maximum number of pending boundaries. If there are more, the counter writes all their rows
-   * before the next record.
+   * Maximum number of pending boundaries. If more boundaries are pending, the counter writes all
+   * their rows before the next record.
    */
   private static final int MAX_PENDING_CLOSES = 64;
 
@@ -366,7 +366,7 @@ public final class PartitionCounter {
   }
 
   /**
-   * Advances the watermark. Adds a pending boundary if the watermark has passed the end of windows.
+   * Advances the watermark. Adds a pending boundary if the watermark closes at least one window.
    */
   private void advance() {
     long watermark = nodes.watermark(state.newestLowWatermarkEpochMillis);

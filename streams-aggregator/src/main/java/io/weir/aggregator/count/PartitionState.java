@@ -103,8 +103,8 @@ final class PartitionState implements PartitionTime {
   }
 
   /**
-   * Computes the time since which the log contains every record, from the first counted record. All
-   * records that Kafka deleted before the first read are older.
+   * Computes the time since which the log contains every record, from the first counted record.
+   * Records that Kafka deleted before the first read are older than this time.
    */
   void beginsWith(SourceRecord first) {
     heldFromEpochMillis =

@@ -11,9 +11,9 @@
  *       header, the whole record is quarantined and its lines stay missing. A line is quarantined
  *       alone if it is malformed, belongs to another partition, or has a time that is not accepted.
  *   <li>Drop duplicates. Node, journal epoch and position identify a line; the caller's id
- *       identifies a call. Arrived positions are stored as at most 256 runs per journal. If a
- *       journal has more runs, the counter removes the oldest hole. A line of a removed hole is
- *       quarantined if it arrives later.
+ *       identifies a call. Arrived positions are stored as at most 256 runs per journal; the
+ *       missing positions between two runs are a hole. If a journal has more runs, the counter
+ *       forgets the oldest hole, and quarantines the lines of this hole that arrive later.
  *   <li>Add the calls to open rows. A row is written once per batch.
  *   <li>Advance the watermark, which is the least low watermark of the live nodes. The watermark
  *       does not wait for a node or a hole whose lag exceeds the hold.

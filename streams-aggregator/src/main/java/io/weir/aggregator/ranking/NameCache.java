@@ -5,8 +5,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * A cache of the most recently used names. The cache ensures that a name of many windows is usually
- * in memory only once. Not thread-safe.
+ * A cache of the most recently used names. Because of the cache, a name that occurs in many windows
+ * is usually in memory only once. Not thread-safe.
  */
 final class NameCache {
   /**

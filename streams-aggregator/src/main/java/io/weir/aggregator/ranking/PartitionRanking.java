@@ -13,11 +13,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * The ranking of one partition, which has the greatest figures of the partition's newest windows.
  *
- * <p>The ranking reads the rows of the table in the order of their keys, in several steps. If a row
- * that was already read changes, the change is added immediately. If a row changes that was not
- * read yet, the ranking later reads the new value. So the sketches contain each row once, with its
- * value in the table. Thread-safe, but only the thread of the table's follower may call {@link
- * #change} and {@link #read}.
+ * <p>The ranking reads the rows of the table in the order of their keys, in several steps. A change
+ * of a row that was already read is added immediately. If a row changes before the ranking has read
+ * it, the ranking later reads the new value. So the sketches contain each row once, with its value
+ * in the table. Thread-safe, but only the thread of the table's follower may call {@link #change}
+ * and {@link #read}.
  */
 final class PartitionRanking {
   /** Size of the map that sums several windows. A map of this size can hold 3,072 names. */

@@ -39,7 +39,7 @@ public final class Rankings implements TableObserver {
    * @param window length of a ledger window
    * @param ranked number of ranked windows, including the current window; positive
    * @param maxAhead maximum time by which a call's decision time may be later than the broker's
-   *     time; the rankings keep older windows for this additional time
+   *     time; the rankings keep windows longer by this time
    */
   public Rankings(TableStore store, Duration window, int ranked, Duration maxAhead) {
     this.store = store;

@@ -32,7 +32,7 @@ final class Barriers {
     requested.addAll(barriers);
   }
 
-  /** Adds a barrier that the follower's own thread requests. So no thread needs to be woken. */
+  /** Adds a barrier that the follower's own thread requests, so the thread needs no wake-up. */
   void add(Barrier barrier) {
     pending.add(barrier);
   }

@@ -14,10 +14,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A source that queries Kafka for the end offsets of the state topic's partitions. An end offset is
- * the end for a reader of committed records. If Kafka does not answer, the next query follows after
- * one second. Until that query, all end offsets are unknown, because every request would otherwise
- * wait for the timeout. Not thread-safe.
+ * A source that queries Kafka for the end offsets of the state topic's partitions. An end offset
+ * here is the last stable offset, up to which a consumer reads committed records. If Kafka does not
+ * answer, the next query follows after one second. Until that query, all end offsets are unknown,
+ * because every request would otherwise wait for the timeout. Not thread-safe.
  */
 final class PartitionEnds implements Barriers.Ends {
   private static final Logger LOG = LoggerFactory.getLogger(PartitionEnds.class);

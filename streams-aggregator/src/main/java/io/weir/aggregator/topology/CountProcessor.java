@@ -43,8 +43,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private static final Duration CLOSE_BUDGET = Duration.ofMillis(50);
 
   /**
-   * Maximum duration of one publishing step. This budget limits the publication of figures that
-   * will soon change again to a tenth of the time.
+   * Maximum duration of one publishing step. Publishing then takes at most a tenth of the thread's
+   * time, because the published figures will soon change again.
    */
   private static final Duration PUBLISH_BUDGET = Duration.ofMillis(20);
 
@@ -66,7 +66,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
 
   /**
    * Interval of the sweep over the buckets. With this interval, the sweep takes at most a twentieth
-   * of the time.
+   * of the thread's time.
    */
   private static final long SWEEP_MILLIS = 400;
 
@@ -75,8 +75,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private static final long ACCURACY_MILLIS = 500;
 
   /**
-   * Maximum number of rows deleted in one step. In the time between two steps, fewer rows are
-   * closed on average.
+   * Maximum number of rows deleted in one step. Between two steps, the counter closes fewer rows on
+   * average, so the deletion keeps up.
    */
   private static final int MAX_FORGET_ROWS = 2_000;
 

@@ -91,8 +91,8 @@ public final class StoppedPartitions {
   }
 
   /**
-   * Returns the first offset of a partition that must not be processed, or null if the partition
-   * has not stopped.
+   * Returns the offset at which a partition has stopped, or null if the partition has not stopped.
+   * This record and all later records must not be processed.
    */
   @Nullable Long withheldFrom(TopicPartition partition) {
     if (!partition.topic().equals(RecordPlace.TOPIC)) {

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * cannot make an id expire early.
  */
 final class StreamsSeenIds implements SeenIds {
-  /** Key of the entry that {@link #mark} writes. Keys of ids are longer. */
+  /** Key of the entry that {@link #mark} writes; the key of an id has more bytes. */
   private static final byte[] MARK = {0};
 
   private final WindowStore<Bytes, byte[]> store;
@@ -28,9 +28,9 @@ final class StreamsSeenIds implements SeenIds {
 
   /**
    * Returns the time for which an id is kept after the broker appended its record, in milliseconds.
-   * Until then, the aggregator may accept a repeated call with this id. A call is accepted until
-   * its age exceeds the maximum lateness. The decision time of a call may be in the future when the
-   * call first arrives.
+   * For at most this time, the aggregator accepts a repeated call with this id: until the call's
+   * age exceeds the maximum lateness. The call's decision time can be in the future when the call
+   * first arrives, so this time is greater than the lateness.
    */
   static long retentionMillis(CountSettings settings) {
     return settings.latenessMillis() + CountSettings.MAX_AHEAD_MILLIS;

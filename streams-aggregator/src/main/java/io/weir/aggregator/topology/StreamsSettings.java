@@ -27,8 +27,8 @@ import org.apache.kafka.streams.StreamsConfig;
  * @param sessionTimeout time after which other instances take the partitions of a stopped instance.
  *     During this time, other instances answer report requests for these partitions, but no
  *     instance counts their calls. After the same time, Kafka aborts an open transaction of the
- *     stopped instance. Readers wait until then. If the instance restarts with the same folder, it
- *     aborts this transaction immediately
+ *     stopped instance. Until this abort, readers wait. If the instance restarts with the same
+ *     folder, it aborts this transaction immediately
  * @param folderId id of the state folder, which distinguishes two processes with the same name
  * @param threads number of threads of {@code meter-core}
  * @param standbys number of other instances that keep a copy of the stores
@@ -69,9 +69,8 @@ public record StreamsSettings(
   private static final long ACCEPTABLE_RECOVERY_LAG_RECORDS = 10_000;
 
   /**
-   * Maximum number of partitions whose state is prepared on other instances at the same time.
-   * {@link #PROBING_REBALANCE_INTERVAL_MILLIS} is the time between two checks whether this state is
-   * ready.
+   * Maximum number of partitions whose state is prepared on other instances at the same time. Every
+   * {@link #PROBING_REBALANCE_INTERVAL_MILLIS}, Kafka Streams checks whether this state is ready.
    */
   private static final int MAX_WARMUP_REPLICAS = 2;
 

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A consumer that withholds the record at which a partition has stopped, and all later records. The
  * consumer's position stays at the withheld record. Kafka Streams cannot stop a single partition.
- * So this consumer withholds the records, which Kafka Streams then neither counts nor commits. Like
- * its superclass, it is not thread-safe.
+ * So this consumer withholds the records, which Kafka Streams then neither counts nor commits. Not
+ * thread-safe, like its superclass.
  */
 final class WithholdingConsumer extends KafkaConsumer<byte[], byte[]> {
   private final StoppedPartitions stopped;

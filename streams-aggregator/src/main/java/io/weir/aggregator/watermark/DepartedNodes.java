@@ -8,8 +8,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The journals that the watermark no longer waits for. These journals are only in the store and not
  * in memory. The aggregator needs the journals to recognize repeated batches. Each journal takes
- * about 60 bytes. Each addition examines two other journals, and deletes a journal that is old
- * enough. Not thread-safe.
+ * about 60 bytes. {@link #add} deletes old journals step by step. Not thread-safe.
  */
 final class DepartedNodes {
   private static final byte[] FIRST_KEY = {'d'};
@@ -24,7 +23,7 @@ final class DepartedNodes {
   }
 
   /**
-   * Adds a journal. Examines two other journals, and deletes a journal if its last record is older
+   * Adds a journal. Also examines two stored journals, and deletes each whose last record is older
    * than the horizon.
    */
   void add(NodeTrack track, long horizonEpochMillis) {

@@ -34,12 +34,12 @@ import java.util.List;
  * @param spans runs of arrived positions in ascending order, with a hole between consecutive runs;
  *     the first run begins at 0
  * @param forgottenThrough position up to which the track no longer stores which lines have arrived;
- *     0 if it stores this for all lines
+ *     0 if no hole was removed
  * @param forgottenMissing number of missing lines up to {@code forgottenThrough}
  * @param headLine position in the newest heartbeat, if the line with that position has not arrived;
  *     otherwise 0
- * @param headLowWatermarkEpochMillis the low watermark of that heartbeat
- * @param headAtEpochMillis the broker's time of that heartbeat
+ * @param headLowWatermarkEpochMillis the low watermark of the newest heartbeat
+ * @param headAtEpochMillis the broker's time of the newest heartbeat
  * @param departed whether the node has declared that it has sent all lines of the journal
  * @param firstAtEpochMillis the broker's time of the journal's first record
  * @param lastAtEpochMillis the broker's time of the journal's last record
@@ -71,7 +71,7 @@ record NodeTrack(
    * watermark.
    *
    * @param header the header of the journal's first record
-   * @param lowWatermark the low watermark of that record
+   * @param lowWatermark the low watermark of the first record
    * @param base position of the last line before the epoch, or before the oldest record in the
    *     topic; 0 if there is none
    */

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * records has the same result. Not thread-safe.
  *
  * <p>A journal is <em>departed</em> if its node has declared that it has sent all lines. A journal
- * is <em>lost</em> if its node has opened a newer journal without that declaration. A journal is
+ * is <em>lost</em> if it has not departed and its node has opened a newer journal. A journal is
  * <em>silent</em> if its low watermark lags behind the newest low watermark by more than the hold.
  * All other journals are <em>live</em>. The partition's watermark is the least low watermark of the
  * live journals.
@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
  * records. A departed journal without a hole moves to {@link DepartedNodes} after an hour. If more
  * than {@link #MAX_TRACKS} journals remain, the journal with the oldest last record also moves to
  * {@link DepartedNodes}. The possible gaps of a moved journal move to {@link PossibleGaps}. The
- * next record of a moved journal loads it into memory again. The limit never causes a record to be
- * refused.
+ * next record of a moved journal loads it into memory again, so the limit never causes a record to
+ * be refused.
  */
 public final class NodeWatermarks {
   /**

@@ -11,9 +11,9 @@ import java.util.List;
 /**
  * The intervals of event time for which calls may be missing because of journals that are no longer
  * in memory. An interval is kept forever, because reports on it remain incomplete. If the end of an
- * interval is unknown, the end is set when calls of the journal become too late to be counted. The
- * number of intervals is limited. If there are too many, the two closest intervals are merged.
- * Reports may then show too much time as incomplete, but never too little. Not thread-safe.
+ * interval is unknown, the end is set when calls of the journal become too late to be counted. If
+ * the maximum number of intervals is exceeded, the two closest intervals are merged. Reports may
+ * then show too much time as incomplete, but never too little. Not thread-safe.
  */
 final class PossibleGaps {
   /** Maximum number of intervals. */

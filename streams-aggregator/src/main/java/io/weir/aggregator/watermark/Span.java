@@ -8,7 +8,7 @@ package io.weir.aggregator.watermark;
  * @param last position of the last line, inclusive
  * @param lowWatermarkEpochMillis greatest low watermark of the run's batches
  * @param revealedAtEpochMillis the earliest broker's time of a record of this run or of a later
- *     run. Calls that are missing before the run were decided before this broker's time
+ *     run. Calls that are missing before the run were decided before this time
  */
 record Span(long first, long last, long lowWatermarkEpochMillis, long revealedAtEpochMillis) {
 
