@@ -115,8 +115,8 @@ public final class ClientsCommand {
       name = "delete",
       mixinStandardHelpOptions = true,
       description =
-          "Delete a client's settings, including its API keys. Policies then apply to the client"
-              + " without changes, and Weir bills the client by calendar months in UTC.")
+          "Delete a client's settings, including its API keys. The client is then an unknown"
+              + " client for the policies, and Weir bills it by calendar months in UTC.")
   int delete(@Parameters(paramLabel = "CLIENT", description = "the client") String client) {
     PolicyKey key = key(client);
     return print(

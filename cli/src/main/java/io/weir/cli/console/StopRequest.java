@@ -6,8 +6,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Notifies a command of Ctrl-C or SIGTERM, so that it ends its output after a whole line. After a
- * signal the process exits with 0 as soon as the command closes this object.
+ * Notifies a command of Ctrl-C or SIGTERM, so that the command ends its output after a whole line.
+ * After a signal the process exits with 0 as soon as the command closes this object.
  */
 public final class StopRequest implements AutoCloseable {
   /** Maximum time that the process waits for the command. */

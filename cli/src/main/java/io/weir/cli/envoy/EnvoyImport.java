@@ -69,7 +69,7 @@ public final class EnvoyImport {
     replacing.forEach((policy, limits) -> addReplaced(file, policy, limits));
   }
 
-  /** Adds the names of the policies that one policy replaces; ignores names that no limit has. */
+  /** Adds the names of the policies that one policy replaces; ignores names without a limit. */
   private void addReplaced(String file, String policy, List<String> limits) {
     List<String> replaced =
         limits.stream()

@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * why the aggregator would refuse it again.
  *
  * <p>A line that was refused alone, and in its own partition, keeps its node, epoch and position.
- * Every other line has an unreliable position: the record's headers may be wrong, or another line
- * of the line's own partition may have the position. Such a line is identified by the place of its
+ * Every other line has an unreliable position: the record's headers may be wrong, or the line's own
+ * partition may have another line at that position. Such a line is identified by the place of its
  * refusal. A record without a fault, which an operator moved to the quarantine, is sent unchanged.
  * Thread-safe.
  *

@@ -8,8 +8,8 @@ import java.util.Map;
  *
  * @param sent number of lines and whole records sent
  * @param acknowledged number of sent lines and records that Kafka has acknowledged
- * @param fates the known outcome of each line or record. An absent line or record is not counted
- *     yet, or was dropped as a duplicate of a counted line
+ * @param fates the known outcomes. A line or record without an outcome is not counted yet, or was
+ *     dropped as a duplicate of a counted line
  */
 record ReplayResult(int sent, int acknowledged, Map<Source, Fate> fates) {
   ReplayResult {
@@ -18,11 +18,11 @@ record ReplayResult(int sent, int acknowledged, Map<Source, Fate> fates) {
 
   /** The outcome for a line or record. */
   enum Outcome {
-    /** The aggregator has counted it. */
+    /** The aggregator has counted the line or record. */
     COUNTED,
-    /** The aggregator has refused it again. */
+    /** The aggregator has refused the line or record again. */
     REFUSED,
-    /** Kafka did not accept it. */
+    /** Kafka did not accept the line or record. */
     NOT_SENT
   }
 

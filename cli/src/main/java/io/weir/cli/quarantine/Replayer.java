@@ -10,9 +10,9 @@ import java.util.TreeMap;
 
 /**
  * Sends entries of the quarantine to the calls topic again. Calls are sent before settlements,
- * because a settled call must be counted first. No state is kept between two runs. The aggregator
- * counts each line once, even if the line is sent several times. The aggregator records in the
- * quarantine that the line is counted. So an interrupted run can be repeated. Not thread-safe.
+ * because a settled call must be counted first. The aggregator counts each line once, even if the
+ * line is sent several times, and records in the quarantine that the line is counted. So an
+ * interrupted run can be repeated. Not thread-safe.
  */
 final class Replayer {
   private final QuarantineContent quarantine;
@@ -32,9 +32,9 @@ final class Replayer {
   }
 
   /**
-   * Sends all entries, and waits for the markers of counted entries.
+   * Sends all entries, and waits for their outcomes.
    *
-   * @param timeout maximum time to wait for the markers
+   * @param timeout maximum time of the wait
    */
   ReplayResult run(Duration timeout, ReadProgress progress) throws InterruptedException {
     boolean hasCalls = selected.values().stream().anyMatch(entry -> !entry.isSettlement());

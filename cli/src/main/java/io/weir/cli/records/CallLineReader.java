@@ -65,7 +65,7 @@ public final class CallLineReader {
   private int parserNext;
 
   /**
-   * Creates a reader. Its hashes and numbers of limits cannot be compared with those of another
+   * Creates a reader whose hashes and numbers of limits cannot be compared with those of another
    * reader.
    */
   public CallLineReader() {

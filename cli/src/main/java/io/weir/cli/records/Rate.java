@@ -125,7 +125,7 @@ public record Rate(
   }
 
   /**
-   * Converts tokens to units. The result is at most 2^60, because no bucket can lack so many units.
+   * Converts tokens to units. The result is at most 2^60, which is more than any bucket can lack.
    */
   public long units(long tokens) {
     return tokens > (1L << 60) / unitsPerToken ? 1L << 60 : tokens * unitsPerToken;
@@ -146,7 +146,7 @@ public record Rate(
     return ticks > (1L << 60) / tickMicros ? 1L << 60 : ticks * tickMicros;
   }
 
-  /** Returns the number of ticks that begin in a duration; 0 if it is not positive. */
+  /** Returns the number of ticks that begin in a duration; 0 if the duration is not positive. */
   public long ticksIn(long micros) {
     return micros <= 0 ? 0 : (micros - 1) / tickMicros + 1;
   }

@@ -25,7 +25,7 @@ public final class ScratchFolder implements AutoCloseable {
   /**
    * Creates a folder.
    *
-   * @param parent the folder in which to create it
+   * @param parent the folder that will contain the new folder
    * @param command the name of the command, which becomes a part of the folder's name
    */
   public static ScratchFolder create(Path parent, String command) throws IOException {

@@ -162,9 +162,9 @@ public final class TopicReader implements AutoCloseable {
   }
 
   /**
-   * Visits all records before the ends that this reader has not visited yet, each partition in
-   * order.
+   * Visits the records that this reader has not visited yet, each partition in order.
    *
+   * @param ends the end offset of each partition, exclusive
    * @param progress receives the number of offsets passed
    */
   public void read(Map<Integer, Long> ends, Visitor visitor, LongConsumer progress) {
@@ -199,14 +199,14 @@ public final class TopicReader implements AutoCloseable {
     }
   }
 
-  /** Skips the records before the ends. */
+  /** Skips the records before the given end offsets. */
   public void skipTo(Map<Integer, Long> ends) {
     for (TopicPartition partition : partitions) {
       consumer.seek(partition, end(ends, partition));
     }
   }
 
-  /** Returns whether all records before the ends have been visited. */
+  /** Returns whether all records before the given end offsets have been visited. */
   public boolean hasReached(Map<Integer, Long> ends) {
     return partitions.stream()
         .allMatch(partition -> consumer.position(partition) >= end(ends, partition));

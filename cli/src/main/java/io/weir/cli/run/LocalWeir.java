@@ -332,7 +332,7 @@ final class LocalWeir implements AutoCloseable {
    * embedded server's data are intact after a failure, so a restart loses nothing.
    */
   private static String startAgain(String failure) {
-    return failure.isEmpty() ? "" : failure + "; start again over the same WEIR_DATA";
+    return failure.isEmpty() ? "" : failure + "; start again with the same WEIR_DATA";
   }
 
   /**

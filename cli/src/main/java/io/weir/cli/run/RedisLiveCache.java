@@ -59,7 +59,8 @@ final class RedisLiveCache implements LiveCache, AutoCloseable {
 
   /**
    * Returns the tokens of a bucket, negative if it is in debt. A reply does not contain the debt.
-   * For a bucket that refills, the debt follows from the time until the bucket is full.
+   * For a bucket that refills, this method computes the debt from the time until the bucket is
+   * full.
    */
   private static long tokens(BucketLimit limit, BucketReply reply) {
     return reply.remainingTokens() > 0 || !limit.refills()

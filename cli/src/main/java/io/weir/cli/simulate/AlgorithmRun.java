@@ -8,8 +8,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs one algorithm with traffic, and compares each decision with the exact sliding window. That
- * window counts the calls that the algorithm itself has admitted. Not thread-safe.
+ * Runs one algorithm with traffic, and compares each decision with the exact sliding window of the
+ * calls that the algorithm has admitted. Not thread-safe.
  */
 final class AlgorithmRun {
   private final SimulatedAlgorithm algorithm;
@@ -34,10 +34,10 @@ final class AlgorithmRun {
    * @param algorithm the algorithm
    * @param calls number of calls that it decided
    * @param admitted number of calls that it admitted
-   * @param wronglyAdmitted number of calls that it admitted although it had admitted the limit or
-   *     more within the previous window
-   * @param wronglyDenied number of calls that it denied although it had admitted fewer than the
-   *     limit within the previous window
+   * @param wronglyAdmitted number of calls that it admitted after admitting at least the limit
+   *     within the previous window
+   * @param wronglyDenied number of calls that it denied after admitting fewer calls than the limit
+   *     within the previous window
    * @param worstWindow maximum number of calls that it admitted within a window's length
    * @param meanError mean error of the algorithm's count, over all calls, as a fraction of the
    *     limit

@@ -8,7 +8,6 @@ import java.util.Random;
 
 /** Shapes of traffic: how the calls of one client are distributed over time. */
 enum TrafficShape {
-  /** Evenly, 1.2 times the limit. */
   STEADY("evenly, 1.2 times the limit") {
     @Override
     void fill(Calls calls) {
@@ -16,7 +15,7 @@ enum TrafficShape {
     }
   },
 
-  /** Bursts of 0.6 times the limit within a sixtieth of a window, every 0.35 windows. */
+  /** Each burst lasts a sixtieth of a window. */
   BURSTY("bursts of 0.6 times the limit, every 0.35 windows") {
     @Override
     void fill(Calls calls) {
@@ -26,7 +25,6 @@ enum TrafficShape {
     }
   },
 
-  /** The limit just before the end of a window, the limit again just after it, then a pause. */
   EDGE(
       "the limit's number of calls just before the end of a window, again just after it, then"
           + " a pause") {
@@ -38,7 +36,6 @@ enum TrafficShape {
     }
   },
 
-  /** Twice the limit for 1.5 windows, then no calls for 1.5 windows. */
   ON_OFF("twice the limit for 1.5 windows, then no calls for 1.5 windows") {
     @Override
     void fill(Calls calls) {
@@ -48,7 +45,7 @@ enum TrafficShape {
     }
   },
 
-  /** At random, by a Poisson process, 1.1 times the limit. */
+  /** The times are a Poisson process. */
   POISSON("at random, 1.1 times the limit") {
     @Override
     void fill(Calls calls) {
@@ -58,7 +55,7 @@ enum TrafficShape {
     }
   };
 
-  /** Time before the simulation begins, which is at the next window boundary. */
+  /** The simulation begins at the first window boundary after this time. */
   static final Instant BEGIN = Instant.parse("2026-01-01T00:00:00Z");
 
   private static final String CLIENT = "client";

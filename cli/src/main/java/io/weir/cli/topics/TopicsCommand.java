@@ -45,8 +45,8 @@ public final class TopicsCommand {
       @Option(
               names = "--replication-factor",
               description =
-                  "number of replicas of each partition, at least 3 (3); any number if WEIR_SINGLE_COPY"
-                      + " is 'allow' (the cluster's default)")
+                  "number of replicas of each partition, at least 3 (default: 3); with"
+                      + " WEIR_SINGLE_COPY=allow any number (default: the cluster's)")
           @Nullable Short replicationFactor)
       throws TopicAdminException {
     terminal.require(partitions >= 1, "--partitions must be at least 1, but is " + partitions);

@@ -221,7 +221,7 @@ final class CommandsIT {
       assertEquals(1, up.awaitExit());
       String end = "weir: Redis has stopped: its process has ended";
       assertTrue(up.errors().contains(end), up.errors());
-      assertTrue(up.errors().contains("; start again over the same WEIR_DATA"), up.errors());
+      assertTrue(up.errors().contains("; start again with the same WEIR_DATA"), up.errors());
     }
     assertDataAreOfAnother("WEIR_WINDOW", "PT2M", environment);
     assertDataAreOfAnother("WEIR_MAX_ENDPOINTS", "20", environment);
