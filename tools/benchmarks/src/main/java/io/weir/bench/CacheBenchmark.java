@@ -30,7 +30,7 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Measures decisions per second of {@code DecisionCache} and of bucket4j with the same redis-server
- * and policy, and the speed of Redis for a minimal script.
+ * and policy. Also measures the speed of Redis for a minimal script.
  */
 final class CacheBenchmark {
   private static final int CALLERS = 64;

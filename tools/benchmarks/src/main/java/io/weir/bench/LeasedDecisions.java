@@ -35,8 +35,8 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Measures how many calls per second {@code CheckGate} decides for a few busy clients with leases
- * of tokens. The time includes the match of policies and the creation of the record. The record is
- * not written.
+ * of tokens. The measured time includes the match of policies and the creation of the record. The
+ * record is not written.
  */
 final class LeasedDecisions {
   private static final int CALLERS = 2;

@@ -6,6 +6,6 @@ interface AdmittedTokens {
   /** No tokens. */
   AdmittedTokens NONE = () -> {};
 
-  /** Removes the record. Called when no caller gets a response: then no tokens were admitted. */
+  /** Undoes the record of these tokens. Called when the caller gets no response. */
   void takeBack();
 }

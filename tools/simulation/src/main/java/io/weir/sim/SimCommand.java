@@ -52,7 +52,7 @@ final class SimCommand implements Callable<Integer> {
    */
   private static final String IS_WATCHED = "weir.terminal";
 
-  /** Number of seeds that run before the command checks the results again. */
+  /** Number of seeds in a chunk. The command checks the results after each chunk. */
   private static final int CHUNK_SEEDS = 64;
 
   @Spec

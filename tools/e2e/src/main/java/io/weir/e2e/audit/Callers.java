@@ -40,7 +40,9 @@ final class Callers implements AutoCloseable {
   private static final int CLIENTS_A_ROUND = 6;
   private static final int TRIES = 3;
 
-  /** Suffix that makes lines longer, so that a journal reaches its maximum size sooner. */
+  /**
+   * Suffix of endpoints. Because lines are then longer, a journal reaches its maximum size sooner.
+   */
   private static final String LONG = "/" + "x".repeat(200);
 
   /**
