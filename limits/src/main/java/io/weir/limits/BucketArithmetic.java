@@ -61,8 +61,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
 
   /**
    * Returns whether the time of a stored bucket counts as now. A stored time counts as now if it is
-   * ahead of the clock by more than the bucket's fill time. In this case the clock has stepped back
-   * since the bucket was written. Even a denial must then write the bucket, so that the bucket
+   * ahead of the clock by more than the bucket's fill time, because the clock has then stepped
+   * back. If the stored time counts as now, even a denial must write the bucket, so that the bucket
    * refills from now on.
    */
   default boolean countsAsNow(@Nullable BucketState kept, long nowEpochMicros) {

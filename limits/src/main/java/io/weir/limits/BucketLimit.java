@@ -125,7 +125,7 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
 
   /**
    * Returns when a bucket will be full if no call takes more tokens, in microseconds since 1970 by
-   * the cache's clock. Records contain this time.
+   * the cache's clock. Records state this time as {@code full_at_us}.
    *
    * @param byRefillMicros when the refill makes the bucket full; ignored for a bucket with a
    *     period, which is full again when the period ends

@@ -18,7 +18,7 @@ package io.weir.limits;
  *     that was never charged. The epoch is the time of the first charge, or of the correction that
  *     created the bucket again
  * @param correctedEpoch the epoch to which the last applied correction refers; 0 without a
- *     correction. If this correction began the current epoch, it refers to the previous epoch
+ *     correction. A correction that began the current epoch refers to the previous epoch
  * @param version version of the last applied correction; 0 without a correction
  * @param chargedTokens tokens taken in this epoch
  */
@@ -49,8 +49,8 @@ public record BucketState(
   }
 
   /**
-   * Returns whether the bucket has a period. The units of such a bucket are the negated number of
-   * tokens used.
+   * Returns whether the bucket has a period, so that its units are the negated number of tokens
+   * used.
    */
   boolean isOfPeriod() {
     return unitsPerToken == 0;

@@ -10,8 +10,7 @@ public final class Numbers {
   public static final long MAX = (1L << 53) - 1;
 
   /**
-   * Maximum time in epoch milliseconds, in the year 2255. In microseconds, this time is at most
-   * {@link #MAX}.
+   * Maximum time in epoch milliseconds, in the year 2255; in microseconds, at most {@link #MAX}.
    */
   public static final long MAX_EPOCH_MILLIS = MAX / 1_000;
 

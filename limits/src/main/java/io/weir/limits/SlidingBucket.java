@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * tokens are left.
  *
  * <p>If the limit was lowered by orders of magnitude, a count can be too large for the
- * multiplication in {@link #weighted}. Such a count is reduced to the largest possible count.
+ * multiplication in {@link #weighted}. The multiplication then uses the largest possible count.
  */
 final class SlidingBucket implements BucketArithmetic {
   private final PeriodBucket own;

@@ -14,20 +14,20 @@ import java.time.Duration;
  *
  * <p>Sub-windows begin at each multiple of their length since 1970-01-01T00:00:00Z.
  *
- * <p>Bound: in any interval of the window's length, calls take at most limit + e × c tokens. Here c
- * is the count of the sub-window in which the interval begins. The factor e is the elapsed part of
- * the sub-window in which the interval ends. Calls therefore take less than twice the limit. Calls
- * come close to twice the limit only if all calls arrive at the end of two sub-windows that are one
- * window apart. If the calls of each sub-window are spread evenly, the calls take at most the
- * limit.
+ * <p>Bound: in any interval of the window's length, calls take at most limit + e × c tokens. The
+ * number c is the count of the sub-window in which the interval begins. The factor e is the elapsed
+ * part of the sub-window in which the interval ends. Calls therefore take less than twice the
+ * limit. Calls come close to twice the limit only if all calls arrive at the end of two sub-windows
+ * that are one window apart. If the calls of each sub-window are spread evenly, the calls take at
+ * most the limit.
  *
  * <p>At a boundary, two nodes may select two adjacent sub-windows. Each node still counts the calls
- * of the other node, because the tokens taken in the next sub-window also count. If the sub-window
- * ends between its selection and the decision, the call counts for less than one window. The
- * missing time is the time from the selection to the decision. The bound then holds only for
- * intervals that are shorter than the window by the missing time. After a clock was set back, nodes
- * can differ by more than one sub-window until all nodes have adopted the new time. Until then,
- * there is no bound.
+ * of the other node, because the tokens taken in the next sub-window also count. A call in the
+ * earlier sub-window then counts for less than one window. The missing time is the time from the
+ * selection of the sub-window to the decision. With such calls, the bound holds only for intervals
+ * that are shorter than the window by the missing time. There is no bound while nodes differ by
+ * more than one sub-window, for example after a clock was set back, until all nodes have adopted
+ * the new time.
  *
  * @param capacityTokens tokens per window; 1 to 2^53 − 1
  * @param lengthSeconds length of a window; 1 s to 366 days

@@ -8,7 +8,7 @@ import java.util.Locale;
 /**
  * The state that a bucket should have according to the records. A correction states how full the
  * bucket should have been when the cache's counter of this epoch was {@code chargedTokens}. The
- * cache then adds the charges that it made after this counter value. A correction may therefore
+ * cache also takes the tokens that it charged after this counter value. A correction may therefore
  * arrive late, and the cache may apply a correction while it decides calls.
  *
  * <p>A correction states an absolute value, and may therefore arrive more than once. The cache

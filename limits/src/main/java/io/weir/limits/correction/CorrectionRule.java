@@ -74,8 +74,8 @@ public final class CorrectionRule {
   }
 
   /**
-   * Returns the number that determines how full the bucket should be. For a token bucket, this is
-   * the time at which the bucket is full. For a quota, this is the number of tokens used.
+   * Returns the number that determines how full the bucket should be. For a token bucket, the
+   * result is the time at which the bucket is full; for a quota, the number of tokens used.
    */
   public static long truth(Correction correction) {
     return bounded(
@@ -145,9 +145,9 @@ public final class CorrectionRule {
    * Returns whether a correction is stale. A correction is stale if the cache has already applied
    * this correction or a newer correction. A correction is also stale if a charge has begun a newer
    * epoch, because corrections of the newer epoch follow. A quota still applies a correction of an
-   * earlier epoch, because tokens that were used once stay used in every epoch. The quota cannot
-   * wait for a correction of the newer epoch: while the cache decides no calls, no record has a
-   * stamp of that epoch (simulation, seed 20435).
+   * earlier epoch, because tokens that were used once stay used in every epoch. While the cache
+   * decides no calls, no record has a stamp of the newer epoch, so no correction of the newer epoch
+   * follows (simulation, seed 20435).
    */
   private static boolean isStale(BucketState kept, long epoch, long version, BucketLimit limit) {
     return epoch < kept.correctedEpoch()

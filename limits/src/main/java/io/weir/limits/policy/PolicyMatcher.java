@@ -117,10 +117,8 @@ public final class PolicyMatcher {
 
   /**
    * Returns the policy in the form that applies to the client, for example with the client's own
-   * limit. The method
-   * creates the policy again for each call. Otherwise 100,000 clients with their own limits would
-   * need the memory
-   * of 100,000 policies.
+   * limit. The method creates the policy again for each call, because stored policies for 100,000
+   * clients with their own limits would need too much memory.
    */
   private CompiledPolicy instead(CompiledPolicy policy, @Nullable ClientSettings settings) {
     if (settings == null) {
