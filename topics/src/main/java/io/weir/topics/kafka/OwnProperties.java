@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The properties of Kafka's clients that only Weir may set, with the reasons. The list contains
  * every property that Weir sets, except for the defaults. Weir therefore rejects an operator's
- * value for such a property instead of ignoring it. Stateless and thread-safe.
+ * value for a listed property instead of ignoring the value. Stateless and thread-safe.
  */
 final class OwnProperties {
   /** Prefixes by which Kafka Streams applies a property to only some of its clients or topics. */

@@ -195,11 +195,10 @@ public record CallEvent(
   }
 
   /**
-   * Returns a fingerprint of the endpoint, the meter and the cost. The fingerprint distinguishes
-   * different calls with the same id; all retries of a call have the same fingerprint. The
-   * fingerprint is the first 128 bits of the SHA-256
-   * (FIPS 180-4) of these members, in Base64. The fingerprint is long enough that a caller cannot
-   * find two endpoints with the same fingerprint.
+   * Returns a fingerprint of the endpoint, the meter and the cost: the first 128 bits of their
+   * SHA-256 (FIPS 180-4), in Base64. The fingerprint distinguishes different calls with the same
+   * id; all retries of a call have the same fingerprint. The fingerprint is long enough that a
+   * caller cannot find two endpoints with the same fingerprint.
    */
   public String fingerprint() {
     MessageDigest sha256;
@@ -224,9 +223,9 @@ public record CallEvent(
 
   /**
    * Returns the number that this event adds to {@code events_digest}. The digest of a row is the
-   * sum of these numbers modulo 2^64, over the row's distinct calls and settlements. The order of
-   * the events does not affect the digest. If an event is missing, repeated or changed, the digest
-   * very probably differs. The digest detects accidents, but does not protect against forgery.
+   * sum of the numbers of its distinct calls and settlements, modulo 2^64. The order of the events
+   * does not affect the digest. If an event is missing, repeated or changed, the digest very
+   * probably differs. The digest detects accidents, but does not protect against forgery.
    *
    * <p>The number is FNV-1a (64 bit, Fowler/Noll/Vo) over the UTF-16 units of the id, followed by
    * the signed cost (negative if the call was denied). For a settlement, the bitwise complement of

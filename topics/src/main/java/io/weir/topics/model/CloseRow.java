@@ -3,13 +3,13 @@ package io.weir.topics.model;
 
 /**
  * A row that closes the windows of one partition up to a time. Every FINAL row of a window that
- * ends at or before {@code closedThroughEpochMillis} precedes this row. Later rows of these windows
- * are ADJUSTMENTs. Immutable.
+ * ends at or before {@code closedThroughEpochMillis} precedes this row. Every later row of the
+ * closed windows is an ADJUSTMENT. Immutable.
  *
  * @param inputPartition partition of the calls topic whose windows are closed
  * @param closedThroughEpochMillis exclusive end of the last closed window
  * @param rows control total: number of FINAL and ADJUSTMENT rows since the previous CLOSE
- * @param quantityTotal control total: sum of the quantities of these rows
+ * @param quantityTotal control total: sum of the quantities of the counted {@code rows}
  * @param complete false if a window was closed without waiting for a silent node
  * @param emittedAtEpochMillis when the row was created, by the aggregator's clock
  */

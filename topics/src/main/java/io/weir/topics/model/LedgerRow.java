@@ -8,7 +8,7 @@ public sealed interface LedgerRow permits UsageRow, CloseRow {
 
   /**
    * Schema version of rows with a billing period of the client's own calendar. A reader of version
-   * 1 would interpret such a period as a month.
+   * 1 would interpret the period as a UTC month.
    */
   int SCHEMA_VERSION_OF_CALENDARS = 2;
 

@@ -5,8 +5,8 @@ import java.util.List;
 
 /**
  * The progress of counting in one partition of the calls topic. In the state topic, a progress
- * record follows the figures to which it refers. A consumer that has read the record has therefore
- * also read these figures. Immutable.
+ * record follows the figures to which it refers, so a consumer reads the figures before the record.
+ * Immutable.
  *
  * @param partition the partition
  * @param offset offset of the last counted record; −1 before the first record
@@ -22,7 +22,7 @@ import java.util.List;
  * @param periodConflicts number of lines whose billing period differs from the billing period of
  *     their row
  * @param inOtherRows number of lines in {@code counted} and {@code lateAdjusted} that the row of
- *     the others counts, because their endpoints have no rows of their own in the window
+ *     the others counts, because their endpoints have no rows of their own
  * @param maxEndpoints maximum number of endpoints that have their own row in a window, per client
  *     and meter; 0 while {@code inOtherRows} is 0
  * @param nodes the node epochs whose low watermarks the partition waits for, and the node epochs

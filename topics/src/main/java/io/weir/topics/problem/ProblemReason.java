@@ -143,9 +143,9 @@ public enum ProblemReason {
   }
 
   /**
-   * Returns the problem type (RFC 9457 §3.1.1): a type of draft-ietf-httpapi-ratelimit-headers-11
-   * §6 if the draft defines a type for the reason. Otherwise the type is the path of the problem's
-   * page.
+   * Returns the problem type (RFC 9457 §3.1.1): the type that
+   * draft-ietf-httpapi-ratelimit-headers-11 §6 defines for the reason, or else the path of the
+   * problem's page.
    */
   public String type() {
     return type;

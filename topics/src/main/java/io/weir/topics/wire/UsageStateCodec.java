@@ -94,7 +94,7 @@ public final class UsageStateCodec {
   public record Row(UsageKey key, long startEpochMillis) {}
 
   /**
-   * Decodes the key of a client's figures. A tombstone also has such a key.
+   * Decodes the key of a client's figures, or of the tombstone that deletes them.
    *
    * @throws MalformedRecordException if the text is not the key of a client's figures
    */
