@@ -184,7 +184,8 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Returns whether {@link #of} needs neither a wait nor the verification of a signature.
+   * Returns whether the verdict on a request is known without a wait or the verification of a
+   * signature.
    *
    * @param authorization value of the header field Authorization; null if the request lacks this
    *     field

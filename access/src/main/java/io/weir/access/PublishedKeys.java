@@ -77,8 +77,8 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
   private String failure = "";
 
   /**
-   * A retriever that limits the time of a whole response. Otherwise a response that arrives byte by
-   * byte would never time out.
+   * A retriever that limits the time of a whole response, because the read timeout does not end a
+   * response that arrives byte by byte.
    */
   private static final class Retriever extends DefaultResourceRetriever {
     Retriever() {

@@ -99,8 +99,8 @@ public final class ConnectionLimit extends NetworkConnectionLimit implements Con
   /**
    * {@inheritDoc}
    *
-   * <p>The connector has already added the connection. Therefore either this method or {@link
-   * #limit} sets the timeout of the connection.
+   * <p>The connector has already added the connection, so either this method or {@link #limit} sets
+   * the connection's timeout.
    */
   @Override
   public void onOpened(Connection connection) {

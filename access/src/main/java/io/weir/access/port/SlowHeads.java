@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Ends requests whose header fields do not arrive completely within {@link #READ_LIMIT} after their
- * first byte. An idle timeout does not end such a request if a byte arrives every second.
+ * first byte. An idle timeout does not end a request whose bytes arrive one per second.
  * Thread-safe.
  *
  * <p>Jetty calls no handler while header fields are incomplete. This class therefore searches the
