@@ -12,7 +12,6 @@ sealed interface TryOutcome<T> {
   /**
    * The try has failed. Another try may succeed.
    *
-   * @param cause the cause
    * @param detail a sentence that describes the failure
    */
   record Failed<T>(Decision.Cause cause, String detail) implements TryOutcome<T> {}

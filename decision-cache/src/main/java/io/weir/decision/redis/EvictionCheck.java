@@ -5,7 +5,6 @@ package io.weir.decision.redis;
  * The result of the check whether a server may evict buckets before they expire. An evicted bucket
  * is full again at the next call. The client can then exceed its limit. Immutable.
  *
- * @param result the result
  * @param maxMemoryBytes {@code maxmemory} of the server; 0 for no bound, −1 if the value is unknown
  * @param policy {@code maxmemory-policy} of the server; empty if the policy is unknown
  */

@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The subscription of a {@link RedisLink} to the keys of raised buckets. A correction has added
- * tokens to a raised bucket. Thread-safe.
+ * The subscription of a {@link RedisLink} to the keys of raised buckets: buckets to which a
+ * correction has added tokens. Thread-safe.
  */
 final class RaisedSubscription {
   private static final Logger LOG = LoggerFactory.getLogger(RaisedSubscription.class);

@@ -37,8 +37,8 @@ import org.jspecify.annotations.Nullable;
  * Decision.StillDenied}).
  *
  * <p>If this process could not send a check or read the reply within the caller's timeout, the
- * check is undecided with {@link Cause#REJECTED}. Callers must not admit a call because of this
- * cause: the server may work normally.
+ * check is undecided with {@link Cause#REJECTED}. Callers must not admit a call with this cause:
+ * the server may work normally.
  */
 public final class RedisDecisionCache implements RedisCache {
   private final RedisCacheConfig config;

@@ -93,7 +93,6 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   /**
    * Creates a link without starting it; see {@link #start} and {@link #startSoon}.
    *
-   * @param target the server
    * @param script script that is loaded before a connection is used
    * @param onConnected action that runs for each new connection
    * @param onRaised consumer of the keys of buckets to which corrections have added tokens; null if

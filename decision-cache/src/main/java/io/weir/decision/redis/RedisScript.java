@@ -16,7 +16,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * A Lua script, and its digest. A server identifies a script by the digest. Immutable.
  *
- * @param body the source
  * @param sha1 SHA-1 of the source in hexadecimal
  * @param kind the kind of servers that run the script
  */

@@ -27,7 +27,6 @@ final class ScriptCall {
   /**
    * The objects that all calls of a cache share.
    *
-   * @param script the script
    * @param denyCache cache of denials; receives the denials in the order in which the server made
    *     them
    * @param watch watch that detects calls without a reply

@@ -19,7 +19,6 @@ import org.jspecify.annotations.Nullable;
  * A check with buckets on several servers, split into one part per server. This class also merges
  * the decisions on the parts. Immutable.
  *
- * @param whole the check
  * @param parts the parts; the last part has the client's own buckets
  */
 record SplitCheck(Check whole, List<Part> parts) {
@@ -27,7 +26,6 @@ record SplitCheck(Check whole, List<Part> parts) {
   /**
    * The part of a check that one server decides.
    *
-   * @param server the server
    * @param check the check with the buckets that the server holds
    * @param indexes the indexes of these buckets in the whole check
    */

@@ -69,8 +69,8 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
   }
 
   /**
-   * Returns the policies that apply to the call: the most specific matching policies without
-   * replaced policies. The result contains at most the maximum number of policies per check.
+   * Returns the policies that apply to the call: the result of {@link #select} without replaced
+   * policies. The result contains at most the maximum number of policies per check.
    *
    * @param matched all policies that match the call, including replaced policies
    * @param nowEpochMillis time by the cache's clock; determines the period of an overriding limit

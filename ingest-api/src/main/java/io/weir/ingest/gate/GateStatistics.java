@@ -13,8 +13,8 @@ import java.util.Objects;
 
 /**
  * Metrics of the gate since its start. Invariant: checks = allowed + denied (for all values of
- * {@link DecidedBy}) + not kept + shed + keys refused ({@link #keys}). A peek is counted only if it
- * is shed or its key is refused. Thread-safe.
+ * {@link DecidedBy}) + not recorded ({@link #notKept}) + shed + keys refused ({@link #keys}). A
+ * peek is counted only if it is shed or its key is refused. Thread-safe.
  */
 final class GateStatistics {
   /** Calls answered with 503 because the log could not record the call. */

@@ -11,7 +11,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * The state of one policy after the decision of a call.
  *
- * @param policy the policy
  * @param limit the limit of the bucket: the policy's limit, or this node's share of it
  * @param period the period of the bucket; null if the bucket is not periodic
  * @param reply the bucket's reply

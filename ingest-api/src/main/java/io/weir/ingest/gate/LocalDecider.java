@@ -216,7 +216,6 @@ public final class LocalDecider {
    * all buckets except held slots. Held slots also count in the next outage.
    *
    * @param buckets the buckets of the check, in the order of the decision's replies
-   * @param decided the decision
    * @param costTokens the cost of the check, ≥ 1
    */
   void cacheDecided(

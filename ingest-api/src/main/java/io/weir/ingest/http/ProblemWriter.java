@@ -19,9 +19,9 @@ import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * Writes problem documents for requests that reach no route. Either the request was not admitted,
- * or the server refused the request. The server refuses malformed requests and requests with a too
- * large header. Never blocks.
+ * Writes problem documents for requests that reach no route: requests that were not admitted, and
+ * requests that the server refused. The server refuses malformed requests, and headers that are too
+ * large. Never blocks.
  */
 final class ProblemWriter implements Request.Handler {
   /**
