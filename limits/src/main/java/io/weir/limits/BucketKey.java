@@ -61,8 +61,8 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
    */
   public record Part(String text, boolean isHashed) {
     /**
-     * Maximum length of a name that is not hashed. Usual names are shorter, so they are readable in
-     * the Redis console.
+     * Maximum length of a name that is not hashed. Usual names are shorter, and therefore readable
+     * in the Redis console.
      */
     static final int MAX_PLAIN_CHARS = 64;
 

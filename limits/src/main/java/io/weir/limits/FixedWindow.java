@@ -43,7 +43,7 @@ public record FixedWindow(
   public enum Alignment {
     /** Windows begin at multiples of their length since 1970-01-01T00:00:00Z. */
     EPOCH,
-    /** Windows begin at the start of the day. */
+    /** The first window of each day begins at the start of the day. */
     CALENDAR
   }
 

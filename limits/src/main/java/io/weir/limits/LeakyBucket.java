@@ -62,8 +62,9 @@ public record LeakyBucket(TokenBucketLimit mirror, boolean isQueue) implements P
 
   /**
    * Returns the delay of an admitted call: the time until the tokens that were in the bucket before
-   * this call have leaked. The delay is never too long, and too short by less than one tick of the
-   * mirror's arithmetic. A tick is a microsecond unless the capacity or the rate is very large.
+   * this call have leaked. The delay can be too short by less than one tick of the mirror's
+   * arithmetic, and is never too long. A tick is a microsecond unless the capacity or the rate is
+   * very large.
    *
    * @param limit the limit that admitted the call: the mirror, or a node's share of the mirror
    * @param pouredTokens the call's cost if the bucket already contains this cost; otherwise 0, for

@@ -39,8 +39,8 @@ public final class CheckDecider {
    * A bucket that the cache must write.
    *
    * @param bucket the bucket's key
-   * @param state the state to keep
-   * @param ttlMillis how long to keep it
+   * @param state the state to write
+   * @param ttlMillis time to live of the key, in milliseconds
    */
   public record Write(String bucket, BucketState state, long ttlMillis) {}
 
@@ -49,7 +49,7 @@ public final class CheckDecider {
    * change the expiry.
    *
    * @param bucket the bucket's key
-   * @param state the state to keep
+   * @param state the state to write
    */
   public record Restart(String bucket, BucketState state) {}
 
@@ -57,8 +57,8 @@ public final class CheckDecider {
    * A log that the cache must write.
    *
    * @param bucket the bucket's key
-   * @param log the log to keep
-   * @param ttlMillis how long to keep it
+   * @param log the log to write
+   * @param ttlMillis time to live of the key, in milliseconds
    */
   public record LogWrite(String bucket, LogState log, long ttlMillis) {}
 
@@ -66,8 +66,8 @@ public final class CheckDecider {
    * Slots that the cache must write.
    *
    * @param bucket the bucket's key
-   * @param slots the slots to keep
-   * @param ttlMillis how long to keep them
+   * @param slots the slots to write
+   * @param ttlMillis time to live of the key, in milliseconds
    * @param restarted true if the clock has stepped back and the cache writes only the ends of the
    *     leases; no slot is taken, renewed or released
    */

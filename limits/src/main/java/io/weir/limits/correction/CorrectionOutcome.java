@@ -15,7 +15,7 @@ public record CorrectionOutcome(Kind kind, long changeTokens, boolean clamped) {
   public enum Kind {
     /** The bucket was corrected. */
     APPLIED,
-    /** The bucket was missing, and the correction created it. */
+    /** The correction created the missing bucket. */
     CREATED,
     /** The cache had already applied this correction or a newer correction; nothing was changed. */
     STALE,

@@ -28,9 +28,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Another example: the bucket should have been full 1 s ago, and the cache has charged 11 tokens
  * by now. The bucket lacks 3 tokens if the cache charged the last 4 tokens a second ago. The bucket
  * lacks 4 tokens if the cache charged the last 4 tokens just now. If the bucket lacks between 3 and
- * 4 tokens, the correction does not change it. If the bucket lacks fewer than 3 tokens, it lacks 3
- * after the correction; if more than 4, it lacks 4. A late correction therefore does not take
- * tokens that the bucket has gained meanwhile.
+ * 4 tokens, the correction does not change the bucket. If the bucket lacks fewer than 3 tokens, it
+ * lacks 3 after the correction; if more than 4, it lacks 4. A late correction therefore does not
+ * take tokens that the bucket has gained meanwhile.
  */
 public final class CorrectionRule {
   /**

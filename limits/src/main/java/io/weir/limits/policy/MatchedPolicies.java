@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param evaluated the policies that are evaluated, in the order of the set; a check allows at most
  *     {@value Check#MAX_BUCKETS}
  * @param leftOut policies that match but do not fit into one check, shadow policies first. The node
- *     does not evaluate these policies, and the caller counts them
+ *     counts these policies in a metric, but does not evaluate them
  * @param billing the calendar by which the client is billed; null for UTC months
  */
 public record MatchedPolicies(

@@ -19,7 +19,7 @@ public final class NameList {
   private NameList() {}
 
   /**
-   * Returns the names as one text, in their order. Example for 30 names: {@code a, b, c and 27
+   * Returns the names as one text, in the given order. Example for 30 names: {@code a, b, c and 27
    * more}.
    *
    * @param word conjunction before the last name if all names are listed, such as {@code and} or
