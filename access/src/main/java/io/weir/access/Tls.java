@@ -25,9 +25,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * TLS 1.2 and 1.3 for ports, with the certificate from the files in the settings. The files are
- * read again when their content changes. New connections then use the new certificate, and open
- * connections continue. A client cannot renegotiate a connection (RFC 9325 §3.4). All cipher suites
- * have forward secrecy and authenticated encryption (RFC 9325 §4.2). Thread-safe.
+ * read again when their content changes. After a change, new connections use the new certificate,
+ * and open connections continue. A client cannot renegotiate a connection (RFC 9325 §3.4). All
+ * cipher suites have forward secrecy and authenticated encryption (RFC 9325 §4.2). Thread-safe.
  */
 public final class Tls implements AutoCloseable {
   /** The supported versions of TLS. */

@@ -203,8 +203,9 @@ public final class CallerTokens implements AutoCloseable {
   }
 
   /**
-   * Verifies a token without blocking, once for all concurrent calls. Another thread completes the
-   * future within seconds. Stages that depend on the future must not block the completing thread.
+   * Verifies a token without blocking; concurrent calls with the same token share one verification.
+   * Another thread completes the future within seconds. Stages that depend on the future must not
+   * block the completing thread.
    */
   public CompletableFuture<Verdict> verify(String token) {
     ApiKeyHash hash = ApiKeyHash.of(token);

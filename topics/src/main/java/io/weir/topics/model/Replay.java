@@ -9,8 +9,9 @@ import io.weir.limits.Numbers;
  * <p>A batch of replayed lines does not depend on a journal. The aggregator ignores the low
  * watermark of a replayed batch, and waits for no further batch. The aggregator counts each line
  * that it has not counted before. Lines keep their original positions. If the original positions
- * are unknown or belong to another partition, the lines belong to the journal {@link #journal}.
- * Their epoch is then the offset of the record, and their position is the line number.
+ * are unknown or belong to another partition, the lines belong to the journal {@link #journal}. In
+ * {@link #journal}, the epoch of a line is the offset of the record, and its position is the line
+ * number.
  *
  * @param partition partition of the calls topic with the quarantined record
  * @param offset offset of the quarantined record
