@@ -39,8 +39,8 @@ final class LoadFigures {
   }
 
   /**
-   * Records a call without a response. The latencies include the call, but it does not count as
-   * served.
+   * Records a call without a response. The latencies include this call, but the call does not count
+   * as served.
    */
   void unanswered(long nanos) {
     others++;

@@ -28,7 +28,7 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
   /** Maximum time that a script may wait in a suspended server. */
   private static final long LATEST_MILLIS = 1_500;
 
-  /** Maximum number of nested calls. A real node has a maximum number of threads instead. */
+  /** Maximum number of nested calls; it replaces a real node's maximum number of threads. */
   private static final int MAX_DEPTH = 3;
 
   private final World world;

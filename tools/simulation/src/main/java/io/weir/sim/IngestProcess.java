@@ -305,7 +305,7 @@ final class IngestProcess {
     return withoutTokens(() -> gate.slots().release(token));
   }
 
-  /** Sends a request for slots. Such a request admits no tokens. */
+  /** Sends a request for slots, which admits no tokens. */
   private SlotOutcome withoutTokens(Supplier<CompletableFuture<SlotOutcome>> question) {
     try {
       return question.get().join();

@@ -129,7 +129,7 @@ final class Node {
     copyOfDisk = disk == null ? null : disk.copy();
   }
 
-  /** Kills the process and restores the copy of its disk. A power loss has the same effect. */
+  /** Kills the process and restores the copy of its disk, like a power loss. */
   void goBack() {
     SimulatedJournal copy = copyOfDisk;
     if (copy == null) {

@@ -73,8 +73,8 @@ final class SimulatedJournal implements Journal {
   }
 
   /**
-   * Returns a copy of the disk. The copy lacks lines whose writer received an error. Such lines are
-   * not yet forced to the disk, and the writer may reuse the positions of the lines.
+   * Returns a copy of the disk. The copy lacks lines whose writer received an error: these lines
+   * are not yet forced to the disk, and the writer may reuse their positions.
    */
   SimulatedJournal copy() {
     SimulatedJournal copy = new SimulatedJournal(identity);

@@ -60,7 +60,7 @@ final class PutBackFaults {
   }
 
   /**
-   * Records how many calls may be lost with the disk. These are at most the calls in the journal
+   * Records the maximum number of calls that may be lost with the disk: the calls in the journal
    * before the kill, and the calls answered since then.
    */
   private static void loseDisk(Scene scene, Member node) throws Exception {
