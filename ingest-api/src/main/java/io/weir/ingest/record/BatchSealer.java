@@ -15,9 +15,9 @@ import java.util.List;
  * manifest of each batch before the batch is sent. Confined to the recording thread.
  *
  * <p>The sealer seals a partition's lines when they fill a batch. Lines that do not fill a batch
- * are sealed after the linger time, when Kafka has acknowledged all earlier batches of the
- * partition. So at most one batch that is not full waits for Kafka. A slower Kafka leads to larger
- * batches (Nagle's algorithm, RFC 896). After an outage a few large batches are sent.
+ * wait for the linger time, and until Kafka has acknowledged all earlier batches of the partition.
+ * So at most one batch that is not full waits for Kafka, and a slow Kafka or an outage leads to
+ * larger batches (Nagle's algorithm, RFC 896).
  *
  * <p>The low watermark advances with every batch. If lines remain pending behind a full batch, the
  * watermark is at most the time of their oldest call.

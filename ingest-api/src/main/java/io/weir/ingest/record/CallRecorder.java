@@ -160,8 +160,7 @@ public final class CallRecorder {
   public Ticket begin() {
     long held = watermark.begin();
     // After a clock step the watermark may be ahead of the clock. The call still gets the clock's
-    // time. A call before the watermark is late. A call with a time in the future would never be
-    // counted.
+    // time, so it is only late. With a time in the future it would never be counted.
     long begun = Math.min(held, decisionClock.nowEpochMillis());
     // Read {@code closing} after counting the call. Then either close() waits for the call, or
     // this method sees that the log is closing.

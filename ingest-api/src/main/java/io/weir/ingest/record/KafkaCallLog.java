@@ -45,8 +45,8 @@ public final class KafkaCallLog implements CallLog {
 
   /**
    * The recording thread. A {@link io.weir.topics.process.SupervisedThread} is unsuitable, because
-   * a stop interrupts such a thread or abandons it. During a stop the thread sends the pending
-   * lines and uses the journal. {@link CallRecorder#runOnce()} itself recovers from failures.
+   * a stop interrupts or abandons such a thread, but the recording thread must still send the
+   * pending lines. {@link CallRecorder#runOnce()} itself recovers from failures.
    */
   private final Thread thread = new Thread(this::run, "weir-record");
 
@@ -90,8 +90,8 @@ public final class KafkaCallLog implements CallLog {
 
   /**
    * Opens the call log. If the journal does not exist and {@code objection} returns a reason, the
-   * start fails and creates no journal. Blocks until Kafka has acknowledged the first heartbeats,
-   * or for at most some seconds. Requires Kafka only if the journal does not exist.
+   * start fails and creates no journal. Waits for some seconds at most until Kafka has acknowledged
+   * the first heartbeats. Requires Kafka only if the journal does not exist.
    *
    * @param clock receives the time of every decision of the cache; may be shared
    * @param objection returns the reason why a new journal must not be created, or the empty string;

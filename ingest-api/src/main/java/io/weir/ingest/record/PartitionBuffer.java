@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>When a batch fails, the buffer sends no further batch until it has the results of all batches
  * in flight. Then the buffer sends only the failed batch until Kafka acknowledges it. After that,
- * the buffer sends the later batches again, although Kafka may already have stored them. Batches of
- * two epochs are never in flight together, and no batch is in flight behind a final heartbeat. The
- * reason is that the aggregator knows the order of lines only within an epoch.
+ * the buffer sends the later batches again, although Kafka may already have stored them. The
+ * aggregator knows the order of lines only within an epoch. So batches of two epochs are never in
+ * flight together, and no batch is in flight behind a final heartbeat.
  *
  * <p>A lock guards the pending lines, which the writer of the group commit appends and the
  * recording thread seals. The number of appended lines is confined to the writer, and all other
@@ -64,15 +64,12 @@ final class PartitionBuffer {
   private long heartbeatSinceNanos;
 
   /**
-   * Batch number of a final heartbeat. Kafka has acknowledged the announcement that precedes this
-   * heartbeat. The number is 0 if there is no such heartbeat.
+   * Batch number of the final heartbeat whose announcement Kafka has acknowledged; 0 if there is
+   * none.
    */
   private long announcedBefore;
 
-  /**
-   * Batch number of a final heartbeat. The announcement that precedes this heartbeat is in flight.
-   * The number is 0 if there is no such heartbeat.
-   */
+  /** Batch number of the final heartbeat whose announcement is in flight; 0 if there is none. */
   private long announcingBefore;
 
   /**

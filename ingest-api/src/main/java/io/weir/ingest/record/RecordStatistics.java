@@ -224,9 +224,9 @@ public final class RecordStatistics {
   }
 
   /**
-   * Sets a function that returns the age of the oldest pending call. Such a call is in no batch
-   * yet. {@link #oldestUnackedMillis} calls the function each time, because the record loop may
-   * stall before it has processed the pending call.
+   * Sets a function that returns the age of the oldest pending call, which is in no batch yet.
+   * {@link #oldestUnackedMillis} calls the function each time, because the record loop may stall
+   * before it has processed the pending call.
    *
    * @param nanos returns the age in nanoseconds, or 0 if no call is pending; may run on any thread
    */

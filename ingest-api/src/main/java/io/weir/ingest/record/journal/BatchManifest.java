@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.zip.CRC32C;
 
 /**
- * The description of a sealed batch, journaled before the batch is first sent. With the manifest
- * and the journaled lines, every send has the same bytes and the same batch number. So the journal
- * stores each line only once (docs/decisions/0003).
+ * The description of a sealed batch, journaled before the batch is first sent. The journaled lines
+ * and the manifest determine the bytes and the number of the batch in every send. So the journal
+ * need not store the batch itself (docs/decisions/0003).
  *
  * <p>A manifest without lines is the final heartbeat of an epoch. This heartbeat states that all
  * lines of the epoch are in batches with smaller numbers.

@@ -125,8 +125,8 @@ final class RocksJournal implements Journal {
         if (stored == null) {
           batch.put(JournalKeys.IDENTITY, JournalKeys.identity(identity));
         }
-        // If the tail may be missing and this start fails, the next opening must report this again.
-        // So keep the entries if the tail may be missing.
+        // If the tail may be missing, keep the entries: if this start fails, the next opening must
+        // report the tail again.
         if (!mayLackTail) {
           batch.put(JournalKeys.MACHINE, JournalKeys.machine(fsync, BOOT_ID));
           batch.delete(JournalKeys.CLOSED);
