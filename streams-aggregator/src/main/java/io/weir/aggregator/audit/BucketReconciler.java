@@ -127,8 +127,8 @@ public final class BucketReconciler {
       }
     }
     if (restoration != null) {
-      // The call may be older than the loss, and the restoration may have published the bucket
-      // before this record arrived.
+      // If the call is older than the loss and its bucket is already published, the bucket needs
+      // another correction.
       audit.requireCorrection(atMillis);
     }
     touch(audit);

@@ -286,9 +286,8 @@ public final class PartitionCounter {
   }
 
   /**
-   * Counts replayed lines, which were refused before. This method does not record that the
-   * positions of the lines have arrived. Either these positions are already recorded, or the
-   * aggregator no longer waits for the journal.
+   * Counts replayed lines, which were refused before. Does not record their positions as arrived,
+   * because the positions are already recorded, or the aggregator no longer waits for the journal.
    */
   private void takeReplayedLines(BatchHeader header, Replay replay, byte[] value) {
     List<Integer> counted = new ArrayList<>();

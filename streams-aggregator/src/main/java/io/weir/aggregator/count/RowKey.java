@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The key of one row of the ledger. The bytes of a key begin with the start of the window in
  * big-endian order. So a store returns rows in the order in which their windows close. The names
- * follow. Each name is preceded by its length, so that different keys have different bytes.
+ * follow, each preceded by its length, so that different keys have different bytes.
  *
  * @param windowStartEpochMillis first millisecond of the window
  * @param client the client of the calls

@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A name in a sketch, with a hash that a client cannot predict. Clients choose names, and could
- * choose names with the same {@link String#hashCode}. These names would form one chain in the
- * sketch's hash table. The sketch would become slow, and would fail with more than 1,024 names in
- * the chain. Immutable.
+ * choose names with the same {@link String#hashCode}. Such names would form one chain in the
+ * sketch's hash table, which would slow down the sketch. With more than 1,024 names in a chain, the
+ * sketch would fail. Immutable.
  */
 final class Name {
   /** The Mersenne prime 2^61 − 1. */

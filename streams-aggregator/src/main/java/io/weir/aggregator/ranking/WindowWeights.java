@@ -72,7 +72,7 @@ final class WindowWeights {
   }
 
   /**
-   * Adds the selected figures to the sum of several windows. Sketches are never removed. So a meter
+   * Adds the selected figures to the sum of several windows. Sketches are never removed, so a meter
    * always stays in its own sketches, or in the common sketches of further meters.
    *
    * @param meter the meter, encoded as in the keys of the state topic
