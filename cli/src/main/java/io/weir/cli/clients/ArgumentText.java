@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Detects command-line arguments that Java could not decode. Java decodes arguments by the locale.
- * Cron jobs and services often have no locale. {@code café} then arrives as {@code caf} and two
+ * Without a locale, as in cron jobs and services, {@code café} arrives as {@code caf} and two
  * replacement characters. The result is a valid name, but another client may have it.
  */
 final class ArgumentText {

@@ -31,8 +31,8 @@ import picocli.CommandLine.Parameters;
     name = "keys",
     mixinStandardHelpOptions = true,
     description =
-        "Create, list and revoke the API keys of a client. A call may send an API key instead of the"
-            + " client's name.")
+        "Create, list and revoke the API keys of a client. A call can send an API key instead of"
+            + " the client's name.")
 final class ClientKeysCommand {
   private static final int SHOWN_DIGITS = 12;
 

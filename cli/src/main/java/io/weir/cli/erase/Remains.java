@@ -49,8 +49,8 @@ public final class Remains {
         line(
             "aggregators",
             "erased rows, on their disks until the files are rewritten, at most for a week;"
-                + " rows and ids of calls, for WEIR_LATENESS after their window, and until their"
-                + " files and changelog topics are rewritten"));
+                + " rows and ids of calls, for WEIR_LATENESS after the window, and then until files"
+                + " and changelog topics are rewritten"));
     lines.add(line("Redis", "its buckets, until they are full or their period has ended"));
     lines.add(line("ingest nodes", "calls that Kafka does not have yet, in their journals"));
     return lines;

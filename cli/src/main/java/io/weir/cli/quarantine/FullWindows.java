@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the lines that would be refused again because the sum of their window is at its maximum.
- * Each line is judged alone. So if two lines fit only separately, the second line may be refused
- * again. Not thread-safe.
+ * Each line is judged alone, so if only one of two lines fits, the other may be refused again. Not
+ * thread-safe.
  */
 final class FullWindows {
   /** The reason for which a line of a full window cannot be replayed. */

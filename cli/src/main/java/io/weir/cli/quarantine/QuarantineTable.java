@@ -111,7 +111,7 @@ final class QuarantineTable {
 
   /**
    * Returns the text with control characters replaced by {@code ?}. Clients choose parts of the
-   * text. Control characters in these parts could control the terminal.
+   * text, and could otherwise control the terminal.
    */
   private static String printable(String text) {
     return text.replaceAll("\\p{Cntrl}", "?");

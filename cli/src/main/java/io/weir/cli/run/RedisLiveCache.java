@@ -33,7 +33,7 @@ final class RedisLiveCache implements LiveCache, AutoCloseable {
   @Override
   public Map<String, Held> ask(Map<String, BucketLimit> buckets) {
     Map<String, Held> held = new HashMap<>();
-    // requested as shadow buckets: for these Redis also replies from an unrestored cache
+    // for shadow buckets, Redis replies even if it is not restored
     List<BucketRequest> requests = new ArrayList<>();
     buckets.forEach(
         (bucket, limit) -> requests.add(new BucketRequest(bucket, limit.alone(), false)));

@@ -13,7 +13,7 @@ import java.time.Instant;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
-/** Prints ledger rows, one JSON object a line. Not thread-safe. */
+/** Prints ledger rows, one JSON object per line. Not thread-safe. */
 final class LedgerLines implements TopicReader.Visitor {
   private static final ObjectMapper JSON = new ObjectMapper();
 
