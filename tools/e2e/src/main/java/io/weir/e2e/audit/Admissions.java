@@ -13,19 +13,19 @@ import java.util.TreeMap;
 
 /**
  * Compares the tokens that each client's bucket admitted, according to the audit log, with the
- * maximum. A bucket in the cache admits at most capacity × fills + refill × T tokens:
+ * maximum. A bucket in the cache admits at most capacity × <i>fills</i> + refill × <i>T</i> tokens:
  *
  * <ul>
- *   <li>T is the time between the bucket's first and last charge.
- *   <li>fills is 1, plus the number of times that the cache has lost charges. If a node decided a
- *       call of the client without the cache, fills is one higher. The aggregator assumes a full
- *       bucket if such a call is the first record of the bucket.
+ *   <li><i>T</i> is the time between the bucket's first and last charge.
+ *   <li><i>fills</i> is 1, plus the number of times that the cache has lost charges. If a node
+ *       decided a call of the client without the cache, <i>fills</i> is one higher. The aggregator
+ *       assumes a full bucket if such a call is the first record of the bucket.
  * </ul>
  *
- * <p>For a process of a node that decides without the cache, T is the time between the first and
- * last charge of the process. The process admits at most the node's share of the capacity, and of
- * the refill during T. The share starts full if the node has decided no call without the cache for
- * 60 s.
+ * <p>For a process of a node that decides without the cache, <i>T</i> is the time between the first
+ * and last charge of the process. The process admits at most the node's share of the capacity, and
+ * of the refill during <i>T</i>. The share starts full if the node has decided no call without the
+ * cache for 60 s.
  *
  * <p>Each maximum is one token higher, because records have times in whole milliseconds.
  */

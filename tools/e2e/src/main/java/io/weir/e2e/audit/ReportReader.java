@@ -59,7 +59,7 @@ final class ReportReader implements AutoCloseable {
       try {
         read(of, of.client(n / reportsUrls.size()), url);
       } catch (IOException noReport) {
-        LOG.debug("no report: {}", noReport.toString()); // the audit checks that they resume
+        LOG.debug("no report: {}", noReport.toString()); // the audit checks that reports resume
       } catch (InterruptedException interrupted) {
         return;
       }

@@ -122,8 +122,8 @@ public final class Truth {
   }
 
   /**
-   * Returns the number of calls of a client that were sent so far. This number is the maximum for
-   * every report.
+   * Returns the number of calls of a client that were sent so far. No report may show more calls
+   * than this number.
    */
   long tries(String client) {
     LongAdder of = tries.get(client);

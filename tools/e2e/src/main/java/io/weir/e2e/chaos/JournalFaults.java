@@ -138,8 +138,8 @@ final class JournalFaults {
 
   /**
    * Waits until Kafka has all lines that are now in the node's journal. Because callers continue,
-   * the journal is never empty. Therefore this method returns when the oldest line is younger than
-   * the wait.
+   * the journal is never empty. Therefore this method returns when the oldest line arrived after
+   * the start of the wait.
    */
   private static void awaitSent(Cluster cluster, Member node) throws Exception {
     long sinceNanos = System.nanoTime();
