@@ -10,9 +10,9 @@ import java.util.concurrent.CompletableFuture;
  * Decision.Undecided}; no exception is thrown. Thread-safe.
  *
  * <p>The future of a submitted check always completes normally, at the latest at the caller's
- * timeout. This timeout is a setting of the cache. The cache may charge the check before or after
- * the future completes. One thread of the cache completes the futures of all checks. Dependent
- * stages must therefore not block, and must not complete or cancel the future.
+ * timeout (a setting of the cache). The cache may charge the check before or after the future
+ * completes. One thread of the cache completes the futures of all checks. Dependent stages must
+ * therefore not block, and must not complete or cancel the future.
  */
 public interface DecisionCache extends AutoCloseable {
   /** Takes the cost from every bucket of the check or from no bucket. Waits for the decision. */

@@ -104,8 +104,8 @@ final class Transport {
 
   /**
    * Returns a subscriber that reads a response on the thread that receives the response. A
-   * dependent stage of the request's future would run in the common pool of the JVM. Other tasks of
-   * the program could delay such a stage.
+   * dependent stage of the request's future would run in the common pool of the JVM, where other
+   * tasks of the program could delay the stage.
    */
   private <T> BodySubscriber<Void> reading(
       ResponseInfo info,

@@ -51,10 +51,7 @@ public final class WeirClient implements AutoCloseable {
   private final @Nullable Batcher batcher;
   private final CallIds ids = new CallIds(Clock.systemUTC());
 
-  /**
-   * Number of requests in progress. This number is decremented before the future of a request
-   * completes.
-   */
+  /** Number of requests in progress, decremented before the future of a request completes. */
   private final AtomicInteger underWay = new AtomicInteger();
 
   /**

@@ -29,8 +29,8 @@ import org.jspecify.annotations.Nullable;
  * Therefore no denial is kept too long.
  *
  * <p>This class cannot detect some changes: a bucket was deleted, a node with other policies uses
- * another limit, or the decision cache's clock stepped forward. After such a change, a denial is
- * wrong for at most the maximum age.
+ * another limit, or the decision cache's clock stepped forward. After one of these changes, a
+ * denial is wrong for at most the maximum age.
  */
 public final class DenyCache {
   /**

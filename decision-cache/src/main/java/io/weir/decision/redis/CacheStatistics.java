@@ -41,7 +41,7 @@ final class CacheStatistics {
   final Counter checksNotSent;
 
   /**
-   * Number of replies that arrived after the caller's timeout. If such a reply allowed the call,
+   * Number of replies that arrived after the caller's timeout. If a late reply allowed the call,
    * the server had charged the call.
    */
   final Counter repliesLate;

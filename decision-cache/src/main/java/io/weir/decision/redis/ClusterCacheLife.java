@@ -54,8 +54,7 @@ final class ClusterCacheLife implements CacheLife {
   private static final Logger LOG = LoggerFactory.getLogger(ClusterCacheLife.class);
 
   /**
-   * Maximum number of markers in one script call. The server needs about one millisecond for such a
-   * call.
+   * Maximum number of markers in one script call, for which the server needs about one millisecond.
    */
   private static final int MAX_MARKERS = 1_000;
 

@@ -36,10 +36,10 @@ import org.jspecify.annotations.Nullable;
  * then returns the denial. Before the cost is given back, the shared buckets hold fewer tokens.
  * During this time another call may be denied, but the limits are never exceeded.
  *
- * <p>Denied calls of a client must not take tokens from shared buckets. If a client was
- * denied recently, the cache therefore first peeks at the client's own buckets. If a server does
- * not reply, and no server denies the check, the check is undecided. The cache then gives back the
- * cost on the other servers. The server that did not reply may have charged the check.
+ * <p>Denied calls of a client must not take tokens from shared buckets. If a client was denied
+ * recently, the cache therefore first peeks at the client's own buckets. If a server does not
+ * reply, and no server denies the check, the check is undecided. The cache then gives back the cost
+ * on the servers that replied. The server that did not reply may have charged the check.
  *
  * <p>If a slot of a check is being moved between servers, the check charges nothing. The cache
  * retries the check until the deadline.

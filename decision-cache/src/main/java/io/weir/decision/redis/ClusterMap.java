@@ -117,8 +117,8 @@ final class ClusterMap {
   }
 
   /**
-   * Returns whether the server {@code from} agrees with this map about the slots of {@code to}.
-   * This means that {@code from} reports {@code to} as the holder of each of these slots.
+   * Returns whether the server {@code from} reports {@code to} as the holder of all slots that
+   * {@code to} holds in this map.
    */
   boolean hasHandedOver(Server from, Server to) {
     ClusterView view = views.get(from);

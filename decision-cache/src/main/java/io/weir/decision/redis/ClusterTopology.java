@@ -43,7 +43,7 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
 
   /**
    * Time for which the run IDs of servers that have left are kept. During this time, other servers
-   * accept slots that such a server has handed over.
+   * accept slots that these servers have handed over.
    */
   private static final Duration RETIRED = Duration.ofMinutes(1);
 

@@ -339,8 +339,8 @@ final class Flusher implements AutoCloseable {
   }
 
   /**
-   * Returns the decision on a check that was not sent. In a cluster, the buckets of such a check
-   * may belong to another server.
+   * Returns the decision on a check that was not sent. In a cluster, the check's buckets may now
+   * belong to another server.
    */
   private Decision.Undecided notSent() {
     return environment.script().kind() == ServerKind.OF_CLUSTER

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>This object and the cache share a connection, and therefore use the same server. Each call
  * waits at most for the stall timeout of the cache. If a server does not report its run ID, the run
- * ID {@code unknown} is used. Weir detects a flush of such a server, but not a restart.
+ * ID {@code unknown} is used. Weir then detects a flush of the server, but not a restart.
  */
 public final class RedisCacheLife implements CacheLife {
   /** Time to live of the marker. If no node runs for this time, the cache becomes cold. */

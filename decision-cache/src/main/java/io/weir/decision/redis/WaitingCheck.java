@@ -85,8 +85,8 @@ final class WaitingCheck {
   }
 
   /**
-   * Returns the keys that the script reads. Each bucket's key is followed by the keys of the other
-   * buckets on which this bucket's decision depends.
+   * Returns the keys that the script reads. After a bucket's key come the keys of the other buckets
+   * on which the bucket's decision depends.
    */
   byte[][] keys() {
     return keys;
@@ -102,8 +102,8 @@ final class WaitingCheck {
   }
 
   /**
-   * Returns whether the check belongs to a batch request. Single checks have priority over such
-   * checks.
+   * Returns whether the check belongs to a batch request. Single checks have priority over checks
+   * of batch requests.
    */
   boolean isInBatch() {
     return check.inBatch();

@@ -26,9 +26,7 @@ import org.jspecify.annotations.Nullable;
  * If the cache did not decide, applies the policies' failure modes. Thread-safe; blocks no thread.
  */
 final class Judge {
-  /**
-   * The reply for a policy that denies every call. The bucket of such a policy never has tokens.
-   */
+  /** The reply for a policy that denies every call: the policy's bucket never has tokens. */
   private static final BucketReply NOTHING = new BucketReply(false, 0, 0, -1, 0, 0, 0, false);
 
   private static final long MICROS_PER_MILLI = 1_000;

@@ -26,10 +26,10 @@ import org.jspecify.annotations.Nullable;
  * a lease's duration. Thread-safe; no method blocks.
  *
  * <p>The cache charges the tokens of a lease before calls use the tokens. The record of a call that
- * uses a lease shows a charge at the time of the lease. For the aggregator, such a call is a normal
- * call that was recorded late. The low watermark does not pass the start of a lease before the
- * lease has ended and its calls are recorded. A correction returns unused tokens, because they are
- * a charge without a record.
+ * uses a lease shows a charge at the time of the lease. For the aggregator, a call that used a
+ * lease is a normal call that was recorded late. The low watermark does not pass the start of a
+ * lease before the lease has ended and its calls are recorded. A correction returns unused tokens,
+ * because they are a charge without a record.
  */
 public final class Leases implements AutoCloseable {
   /** Default minimum number of calls within a lease's duration. */

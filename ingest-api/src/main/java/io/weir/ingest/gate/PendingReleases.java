@@ -34,7 +34,7 @@ final class PendingReleases {
   static final int MAX_CALLS = 4_096;
 
   /**
-   * Maximum number of releases retried per decided call. This number of releases needs little work
+   * Maximum number of releases retried per decided call; {@value} releases need little work
    * compared to the decision.
    */
   static final int PER_DECIDED_CALL = 4;
@@ -170,7 +170,7 @@ final class PendingReleases {
   }
 
   /**
-   * If both decisions are "allowed", combines their replies. Otherwise returns the first decision
+   * Combines the replies of two decisions that are "allowed"; otherwise returns the first decision
    * that is not "allowed".
    */
   private static Decision both(Decision first, Decision second) {

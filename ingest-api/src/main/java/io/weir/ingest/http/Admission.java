@@ -41,10 +41,10 @@ final class Admission {
 
   /** The kinds of requests. Each kind has a bound. */
   enum Kind {
-    /** A call that occupies no thread. The latency of such calls changes the adaptive bound. */
+    /** A call that occupies no thread, and whose latency changes the adaptive bound. */
     CALL,
     /**
-     * A call that occupies a thread. The durations of such calls vary too much for the adaptive
+     * A call that occupies a thread. Calls on threads vary too much in duration for the adaptive
      * bound.
      */
     CALL_ON_THREAD,

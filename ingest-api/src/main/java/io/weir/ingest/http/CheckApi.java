@@ -42,10 +42,7 @@ import org.slf4j.LoggerFactory;
 public final class CheckApi implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(CheckApi.class);
 
-  /**
-   * Maximum time that a stop waits for calls in progress. This equals the maximum wait of a call
-   * for Kafka.
-   */
+  /** Maximum time that a stop waits for calls in progress: the maximum wait of a call for Kafka. */
   private static final Duration FINISH_LIMIT = Duration.ofSeconds(5);
 
   private static final Duration FINISH_LOOK = Duration.ofMillis(5);
@@ -233,7 +230,7 @@ public final class CheckApi implements AutoCloseable {
 
   /**
    * Refuses an alternative spelling of a path that is served without the servlet. Only the servlet
-   * accepts such a spelling; therefore the route's bounds were not applied to the request.
+   * accepts alternative spellings; therefore the route's bounds were not applied to the request.
    */
   private static void refuseAlternativePath(Context context) {
     answer(context, Routes.CHECK_API.missing(context.req().getRequestURI()));

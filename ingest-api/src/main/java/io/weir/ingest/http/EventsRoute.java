@@ -48,9 +48,7 @@ final class EventsRoute {
     this.reader = new EventReader(rules);
   }
 
-  /**
-   * Returns whether a request is a batch of events. The bounds of batches apply to such a request.
-   */
+  /** Returns whether a request is a batch of events, to which the bounds of batches apply. */
   static boolean isBatch(Request request) {
     String path = request.getHttpURI().getPath();
     return (PATH.equals(path) || OPENMETER_PATH.equals(path))

@@ -25,8 +25,8 @@ import org.eclipse.jetty.util.Callback;
  */
 final class ProblemWriter implements Request.Handler {
   /**
-   * A field of every response. This field prevents HTTP caches from storing the response, because a
-   * response is valid only for a moment.
+   * A field of every response. HTTP caches must not store a response, because a response is valid
+   * only for a moment.
    */
   static final HttpField NOT_STORED = new PreEncodedHttpField(HttpHeader.CACHE_CONTROL, "no-store");
 

@@ -13,7 +13,7 @@ import org.eclipse.jetty.http.HttpHeader;
 
 /**
  * The routes {@code POST /v1/slots/renew} and {@code POST /v1/slots/release}. These routes renew or
- * release the slots of a slot token. A check returns such a token. Thread-safe.
+ * release the slots of a slot token. A check returns the slot token. Thread-safe.
  */
 final class SlotRoutes {
   static final String RENEW = "/v1/slots/renew";

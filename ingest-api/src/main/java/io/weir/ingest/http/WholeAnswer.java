@@ -15,8 +15,8 @@ import org.eclipse.jetty.util.Callback;
  * without blocking a thread. Without the buffer, a caller that does not read would block the
  * servlet's thread. The servlet's responses have a size of some KiB. Used by one thread at a time.
  *
- * <p>This object is also the callback of the servlet. This callback completes the request's own
- * callback when the servlet has ended and the response is written.
+ * <p>This object is also the callback of the servlet, and completes the request's own callback when
+ * the servlet has ended and the response is written.
  */
 final class WholeAnswer extends Response.Wrapper implements Callback {
   private final Callback ending;
