@@ -56,7 +56,7 @@ public final class Stop<T extends AutoCloseable> {
    * soon as it is started. So a node that has already published a low watermark also publishes its
    * final heartbeat. After a signal, the start may take at most {@link #LIMIT}.
    *
-   * @param start starts the resource; if it fails, it closes all parts that it has started
+   * @param start starts the resource; on a failure, closes all parts that were started
    * @param limit returns the maximum duration of the close
    * @throws Exception if the start fails
    */

@@ -20,7 +20,7 @@ public final class Terminal {
   /** Creates an instance; picocli then connects the instance with a command. */
   public Terminal() {}
 
-  /** Returns the context of the command, which the outermost command implements. */
+  /** Returns the context, which the outermost command implements. */
   public CommandContext weir() {
     return (CommandContext) command.root().userObject();
   }

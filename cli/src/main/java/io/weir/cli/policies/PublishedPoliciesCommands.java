@@ -73,7 +73,8 @@ public final class PublishedPoliciesCommands {
       description = {
         "Publish a policy file. It replaces all published policies, plans and clients at once.",
         "Prints the changes.",
-        "If the file lacks published policies, plans, clients or settings, asks before it removes them.",
+        "If the file lacks published policies, plans, clients or settings, the command asks before"
+            + " it removes them.",
         "A file that lacks published API keys is refused; 'weir policies export' prints a file with"
             + " all keys."
       })

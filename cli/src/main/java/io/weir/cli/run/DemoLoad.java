@@ -34,7 +34,7 @@ final class DemoLoad {
    * One kind of caller. The pause between two calls determines whether the caller exceeds its
    * limit.
    *
-   * @param greedy whether the caller sends calls without a pause until one has been denied
+   * @param greedy whether the caller sends calls without a pause until a call is denied
    */
   private record Caller(String client, String endpoint, Duration pause, boolean greedy) {}
 

@@ -32,13 +32,13 @@ final class AlgorithmRun {
    * The result of an algorithm. Immutable.
    *
    * @param algorithm the algorithm
-   * @param calls number of calls that it decided
-   * @param admitted number of calls that it admitted
-   * @param wronglyAdmitted number of calls that it admitted after admitting at least the limit
-   *     within the previous window
-   * @param wronglyDenied number of calls that it denied after admitting fewer calls than the limit
-   *     within the previous window
-   * @param worstWindow maximum number of calls that it admitted within a window's length
+   * @param calls number of decided calls
+   * @param admitted number of admitted calls
+   * @param wronglyAdmitted number of calls that the algorithm admitted after admitting at least the
+   *     limit within the previous window
+   * @param wronglyDenied number of calls that the algorithm denied after admitting fewer calls than
+   *     the limit within the previous window
+   * @param worstWindow maximum number of calls admitted within a window's length
    * @param meanError mean error of the algorithm's count, over all calls, as a fraction of the
    *     limit
    */

@@ -55,7 +55,7 @@ final class ComparisonReport {
    * The curves of one algorithm. Immutable.
    *
    * @param figures result of the algorithm
-   * @param admitted number of calls that it admitted within the window before each moment
+   * @param admitted for each moment, the number of calls admitted within the previous window
    */
   record Curve(AlgorithmRun.Figures figures, List<Integer> admitted) {
     Curve {
@@ -83,8 +83,8 @@ final class ComparisonReport {
         .append(escaped(subtitle))
         .append("</p>\n");
     table(curves);
-    page.append("<p class=\"key\"><span class=\"a\">— admitted within the window before</span>")
-        .append("<span class=\"e\">— by the exact sliding window</span>")
+    page.append("<p class=\"key\"><span class=\"a\">— admitted in the previous window</span>")
+        .append("<span class=\"e\">— admitted by the exact sliding window</span>")
         .append("<span class=\"o\">— calls</span><span class=\"l\">- - limit</span></p>\n");
     int most = 1;
     for (int count : asked) {

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param client the calling client
  * @param endpoint the called endpoint
  * @param meter the meter that counts the call
- * @param cost tokens that it takes, ≥ 1; a comparison of algorithms uses 1
+ * @param cost tokens that the call takes, ≥ 1; a comparison of algorithms uses 1
  * @param ip the caller's address; null if unknown
  */
 record SimulatedCall(

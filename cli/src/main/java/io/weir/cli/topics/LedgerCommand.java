@@ -28,7 +28,8 @@ public final class LedgerCommand {
       sortOptions = false,
       description = {
         "Print the rows of the ledger, one JSON object per line: 'key' (the client), 'window' "
-            + "(from and to) and 'value' (the row as stored in the topic). CLOSE rows are not printed.",
+            + "(from and to) and 'value' (the row as stored in the topic). CLOSE rows are not"
+            + " printed.",
         "Without options, the command prints the rows that are written from now on, until "
             + "Ctrl-C. A row is written when its window is closed: with the defaults up to 25 "
             + "minutes after a call.",

@@ -42,11 +42,12 @@ public interface CountOutput extends AuditOutput {
   void quarantine(byte[] value, int line, String reason);
 
   /**
-   * Writes that a replay has counted refused lines. A repeated replay writes the same record again.
+   * Writes a record of the refused lines that a replay has counted. A repeated replay writes the
+   * same record again.
    *
    * @param replay the record in which the lines were refused
-   * @param lines the numbers of the lines in that record, ascending; empty if the whole record was
-   *     counted
+   * @param lines the numbers of the lines in the refused record, ascending; empty if the whole
+   *     record was counted
    */
   void replayed(Replay replay, List<Integer> lines);
 }
