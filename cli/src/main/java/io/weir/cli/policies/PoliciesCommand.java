@@ -56,7 +56,7 @@ public final class PoliciesCommand {
       mixinStandardHelpOptions = true,
       description = {
         "Validate a policy file. Exits with 1 and prints every problem if the file is wrong.",
-        "For a valid file, prints which calls each policy matches, its limit, and possible mistakes."
+        "For a valid file, prints which calls each policy matches, its limit and possible mistakes."
       })
   int check(
       @Parameters(arity = "0..1", paramLabel = "FILE", description = "the policy file (YAML)")

@@ -80,9 +80,7 @@ final class UsedNames {
     return all.isEmpty();
   }
 
-  /**
-   * Returns the advice on a policy: its patterns and meters that do not match the counted calls.
-   */
+  /** Returns the advice on a policy: its patterns and meters that match no counted call. */
   List<String> adviceOn(Policy policy) {
     List<String> advice = new ArrayList<>();
     PolicyMatch match = policy.match().ofNames(); // addresses and attributes are not counted

@@ -6,8 +6,8 @@ import java.util.Locale;
 
 /**
  * An HTML page with a comparison of algorithms, which loads no other resource. The page has the
- * table, and a chart for each algorithm. A chart shows the number of calls admitted within the
- * window before each moment. Light and dark mode follow the reader's preference.
+ * table, and a chart for each algorithm. A chart shows, for each moment, the number of calls
+ * admitted within the previous window. Light and dark mode follow the reader's preference.
  */
 final class ComparisonReport {
   private static final int WIDTH = 900;
@@ -66,9 +66,9 @@ final class ComparisonReport {
   /**
    * Returns the page.
    *
-   * @param asked number of calls within the window before each moment
-   * @param exact number of calls that the exact sliding window admits within the window before each
-   *     moment
+   * @param asked for each moment, the number of calls within the previous window
+   * @param exact for each moment, the number of calls that the exact sliding window admits within
+   *     the previous window
    * @param span time span of the charts, shown at the right end of each chart
    */
   String page(List<Curve> curves, List<Integer> asked, List<Integer> exact, String span) {
