@@ -35,8 +35,8 @@ final class PoliciesCommandTest {
         billed               enforce, quota of 10000 tokens a billing month (anchor 2026-01-17) in Europe/Paris, \
         key [client], on cache failure local, on cold cache hold
                              for every call
-        check: 'burst' and 'billed' name no meter, so calls of every meter, such as bytes, take their cost from \
-        one bucket; write meter: [calls] to limit only calls
+        check: 'burst' and 'billed' name no meter, so their buckets also count other meters, such as bytes; \
+        write meter: [calls] to count only the meter 'calls'
         FILE is valid: 3 policies, 1 to check, clients with their own settings: 1
         """,
         check(

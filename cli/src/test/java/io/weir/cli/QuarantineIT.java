@@ -126,7 +126,7 @@ final class QuarantineIT {
       assertLine(list, "0@2:2", "waits", "d2");
       assertLine(list, "0@3:1", "decided_at_ms is in the future");
       assertLine(list, "0@4 ", "waits", "given up by WEIR_QUARANTINE_RECORDS");
-      assertLine(list, "0@5:1", "waits", "the call that is settled was not counted");
+      assertLine(list, "0@5:1", "waits", "the settled call was not counted");
       assertLine(list, "0@6:1", "waits", "client belongs to another partition");
       assertLine(list, "0@7:1", "stays", "longer than WEIR_LATENESS ago");
       Await.until("the good one to be counted", () -> quantity(A) + quantity(B) == 1);
@@ -162,7 +162,7 @@ final class QuarantineIT {
           "0@0:2",
           "stays",
           "would pass",
-          "settle other calls of that window to lower costs");
+          "settle other calls of that window at lower costs");
       String dry = said(1, "replay", "--dry-run");
       assertTrue(dry.contains("1 selected: 0 would be sent, 1 stay"), dry);
       assertTrue(dry.contains("STAYS 0@0:2 the sum of its window is at the maximum"), dry);

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Found by {@code ./weir chaos}, "all ingest restarted in turn": calls failed on their way. */
+/** Found by {@code ./weir chaos}, "all ingest nodes restarted in turn": calls failed. */
 @Timeout(value = 15, unit = TimeUnit.MINUTES)
 final class StopUnderCallsIT {
   private static final int STOPS = 3;

@@ -26,8 +26,8 @@ import java.time.Duration;
  * earlier sub-window then counts for less than one window. The missing time is the time from the
  * selection of the sub-window to the decision. With such calls, the bound holds only for intervals
  * that are shorter than the window by the missing time. There is no bound while nodes differ by
- * more than one sub-window, for example after a clock was set back, until all nodes have adopted
- * the new time.
+ * more than one sub-window. For example, a clock is set back, and some nodes still use the old
+ * time.
  *
  * @param capacityTokens tokens per window; 1 to 2^53 − 1
  * @param lengthSeconds length of a window; 1 s to 366 days

@@ -21,8 +21,8 @@ final class ArgumentText {
   }
 
   /**
-   * Returns the reason for which an argument differs from the typed text, as a phrase that follows
-   * the argument's name. Returns null if no difference is visible. In UTF-8 an argument may contain
+   * Returns why an argument differs from the typed text. The result is a phrase that follows the
+   * argument's name. Returns null if no difference is visible. In UTF-8 an argument may contain
    * replacement characters that the user typed.
    *
    * @param encoding the name of the encoding that decoded the argument

@@ -115,7 +115,7 @@ final class ConfigReader {
 
   /**
    * Returns a name; empty if the name is missing. Reports a name that contains {@code *}, because
-   * policies cannot match this character.
+   * policies treat this character as a wildcard.
    */
   private String name(JsonNode node, String path) {
     String text = text(node, path);

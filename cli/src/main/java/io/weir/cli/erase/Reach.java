@@ -3,7 +3,8 @@ package io.weir.cli.erase;
 
 /**
  * Decides which rows of a partition are out of reach. A row is out of reach if no present or future
- * record can change the row, or cause a new count of the row. Pure and immutable.
+ * record can change the row, and no recount of the calls topic can create the row again. Pure and
+ * immutable.
  *
  * <p>All of these conditions must hold:
  *

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A line that was refused alone, and in its own partition, keeps its node, epoch and position.
  * Every other line has an unreliable position: the record's headers may be wrong, or the line's own
  * partition may have another line at that position. Such a line is identified by the place of its
- * refusal. A record without a fault, which an operator moved to the quarantine, is sent unchanged.
- * Thread-safe.
+ * refusal. An operator may have moved a valid record to the quarantine. Such a record is sent
+ * unchanged. Thread-safe.
  *
  * @param partitions number of partitions of every topic
  * @param latenessMillis maximum permitted age of a call
@@ -171,7 +171,9 @@ record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
       return "decided at " + Instant.ofEpochMilli(decidedAt) + ", longer than WEIR_LATENESS ago";
     }
     return decidedAt > nowEpochMillis + MAX_AHEAD_MILLIS
-        ? "decided at " + Instant.ofEpochMilli(decidedAt) + ": replay it after that time"
+        ? "decided at "
+            + Instant.ofEpochMilli(decidedAt)
+            + ", more than 5 min in the future: replay the line after that time"
         : null;
   }
 }

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 final class FullWindows {
   /** The reason for which a line of a full window cannot be replayed. */
   static final String STAYS =
-      "the sum of its window is at the maximum: settle other calls of that window to lower costs,"
-          + " then replay";
+      "the sum of its window is at the maximum: settle other calls of that window at lower costs,"
+          + " then replay the line";
 
   private static final String REFUSED_SO = "would pass " + CallEvent.MAX_QUANTITY;
 

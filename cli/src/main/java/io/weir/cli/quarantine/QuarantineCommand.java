@@ -91,7 +91,7 @@ public final class QuarantineCommand {
             + "replayed.",
         "A line stays if it is older than WEIR_LATENESS, because it would be refused again. A line "
             + "also stays while the sum of its window is at the maximum. The line can be replayed "
-            + "when other calls of the window are settled to lower costs."
+            + "when other calls of the window are settled at lower costs."
       },
       exitCodeListHeading = "%nExit status:%n",
       exitCodeList = {

@@ -70,7 +70,10 @@ public final class CallLine {
     }
   }
 
-  /** A recorded bucket. Without a stamp, all members from {@link #epoch} are 0. */
+  /**
+   * A recorded bucket. The members {@link #epoch}, {@link #charged}, {@link #version} and {@link
+   * #fullAtMicros} are valid only with a stamp ({@link #isStamped}).
+   */
   public static final class BucketCharge {
     public final Text key;
     public long cost;

@@ -85,8 +85,8 @@ public final class SimulateCommand implements Callable<Integer> {
       names = "--traffic",
       paramLabel = "SHAPE",
       description = {
-        "shape of generated traffic (edge): steady, bursty, edge (the limit before and after the boundary "
-            + "of two windows), on-off, poisson"
+        "shape of generated traffic (edge): steady, bursty, edge (the limit's number of calls just "
+            + "before the end of a window, and again just after it), on-off, poisson"
       })
   private @Nullable String traffic;
 

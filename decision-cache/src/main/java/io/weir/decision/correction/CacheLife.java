@@ -23,12 +23,12 @@ public interface CacheLife extends AutoCloseable {
     UNKNOWN
   }
 
-  /** Queries the cache. If the cache is warm, also renews the marker's time to live. */
+  /** Queries the cache. If the cache is restored, also renews the marker's time to live. */
   Warmth look();
 
   /**
-   * Waits until a decision has found that the cache is cold, or until the time has elapsed. The
-   * caller must then call {@link #look}, because this method sends no request to the cache.
+   * Waits until a decision has found that the cache is not restored, or until the time has elapsed.
+   * The caller must then call {@link #look}, because this method sends no request to the cache.
    */
   void awaitColdSignal(Duration atMost) throws InterruptedException;
 
@@ -36,7 +36,7 @@ public interface CacheLife extends AutoCloseable {
    * Begins the restoration of a cold cache. Has no effect if another node is restoring the cache.
    *
    * @return the generation to restore, for {@link io.weir.topics.model.CacheLoss}; null if the
-   *     cache is warm or another node is restoring the cache
+   *     cache is restored or another node is restoring the cache
    * @throws CacheUnavailableException if the cache does not reply
    */
   @Nullable String beginRestoration() throws CacheUnavailableException;
@@ -54,7 +54,7 @@ public interface CacheLife extends AutoCloseable {
    * of the current generation are recorded. A partition of another generation is ignored.
    * Idempotent.
    *
-   * @return true if the cache is warm now
+   * @return true if the cache is restored now
    * @throws CacheUnavailableException if the cache does not reply
    */
   boolean noteRestored(CacheRestored restored) throws CacheUnavailableException;

@@ -89,7 +89,7 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   /**
-   * Creates an empty cache without a bound. The cache is warm.
+   * Creates an empty cache without a bound. The cache is restored.
    *
    * @param clockEpochMicros returns microseconds since 1970, ≥ 1; may step back
    */
@@ -98,7 +98,7 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   /**
-   * Creates an empty cache with a bound. The cache is warm.
+   * Creates an empty cache with a bound. The cache is restored.
    *
    * @param clockEpochMicros returns microseconds since 1970, ≥ 1; may step back
    * @param maxBuckets maximum number of buckets after each call, ≥ 1
@@ -210,8 +210,8 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   /**
-   * Sets whether the cache is warm. While the cache is cold, a check is undecided if an enforced
-   * policy of the check has {@code on_cold_cache: hold}.
+   * Sets whether the cache is restored. While the cache is not restored, a check is undecided if an
+   * enforced policy of the check has {@code on_cold_cache: hold}.
    */
   public void setWarm(boolean warm) {
     lock.lock();

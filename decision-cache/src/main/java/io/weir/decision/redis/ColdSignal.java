@@ -6,9 +6,10 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A signal that wakes up the restoring thread when a decision finds that the cache is cold. Every
- * script call reports the state of the cache to this signal. While the state is unchanged, the
- * signal does nothing. A cache that stays cold wakes up the thread only once. Thread-safe.
+ * A signal that wakes up the restoring thread when a decision finds that the cache is not restored.
+ * Every script call reports the state of the cache to this signal. While the state is unchanged,
+ * the signal does nothing. While the cache is not restored, the signal wakes up the thread only
+ * once. Thread-safe.
  */
 final class ColdSignal {
   private final Semaphore turnedCold;

@@ -10,10 +10,10 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Determines whether a decision cache on a Redis server is warm. The marker contains the server's
- * {@code run_id}. A restart or a failover changes the {@code run_id}, and a flush deletes the
- * marker. The name of a generation is the run ID of the server that is being restored, a dash, and
- * a random text. Thread-safe.
+ * Determines whether a decision cache on a Redis server is restored. The marker contains the
+ * server's {@code run_id}. A restart or a failover changes the {@code run_id}, and a flush deletes
+ * the marker. The name of a generation is the run ID of the server that is being restored, a dash,
+ * and a random text. Thread-safe.
  *
  * <p>This object and the cache share a connection, and therefore use the same server. Each call
  * waits at most for the stall timeout of the cache. If a server does not report its run ID, the run

@@ -26,11 +26,11 @@ import org.jspecify.annotations.Nullable;
  * thread completes the decisions. Several script calls can be in flight. Thread-safe.
  *
  * <p>If the server does not reply to a script call within the deadline, the checks of the call are
- * undecided with {@link Cause#TIMEOUT}. The server may have charged these checks. Until the next
- * reply, all other checks are also undecided, immediately. Time in which this process could not
- * read the reply does not count ({@link ReplyWatch}). Without a connection, checks are immediately
- * undecided with {@link Cause#UNAVAILABLE}. The cache connects in the background, and can start
- * before the server runs.
+ * undecided with {@link Cause#TIMEOUT}. The server may have charged these checks. Until the server
+ * replies again, the cache sends no checks, and completes waiting and new checks immediately as
+ * undecided. Time in which this process could not read the reply does not count ({@link
+ * ReplyWatch}). Without a connection, checks are immediately undecided with {@link
+ * Cause#UNAVAILABLE}. The cache connects in the background, and can start before the server runs.
  *
  * <p>If {@code denyCacheAge} is not zero, the cache keeps denials ({@link DenyCache}). While a
  * denial is valid, the cache denies calls without a request to the server ({@link

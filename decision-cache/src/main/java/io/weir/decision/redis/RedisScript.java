@@ -69,8 +69,8 @@ record RedisScript(String body, String sha1, ServerKind kind) {
    * Sends a call of this script over a connection.
    *
    * @param markers number of markers at the beginning of the keys; at most 1 for a single server.
-   *     On a cluster's server, the script receives only one of the markers: a cold marker if there
-   *     is one
+   *     On a server of a cluster, the script receives only one of the markers: a marker without the
+   *     server's run ID if there is one, otherwise the first marker
    */
   RedisFuture<byte @Nullable []> send(
       StatefulRedisConnection<byte[], byte[]> connection,

@@ -27,7 +27,7 @@ public interface CallLog extends AutoCloseable {
 
   /**
    * Marks calls as in progress before they are decided. Until the ticket is used, the node's low
-   * watermark does not pass the current time. Never blocks.
+   * watermark does not pass the time at which this method was called. Never blocks.
    */
   Ticket begin();
 

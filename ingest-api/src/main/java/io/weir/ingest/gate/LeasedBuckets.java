@@ -125,8 +125,8 @@ final class LeasedBuckets {
   }
 
   /**
-   * Returns the number of tokens of the lease to request now. If the result is not 0, the caller
-   * must later call {@link #begin} or {@link #refused}.
+   * Returns the size of the lease that the caller must request now. If the size is not 0, the
+   * caller must later call {@link #begin} or {@link #refused}.
    *
    * @return the tokens to request; 0 for no lease
    */

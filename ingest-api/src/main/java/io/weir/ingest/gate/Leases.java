@@ -22,8 +22,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Decides calls without a cache query, from tokens that this node took from the cache in advance
  * (decision 0016). Requests leases for frequently used buckets if all policies of the buckets
- * permit leases. A lease has the number of tokens that calls of the same kind recently took within
- * a lease's duration. Thread-safe; no method blocks.
+ * permit leases. The size of a lease is the number of tokens that recent calls took in a period as
+ * long as a lease, up to a maximum. These calls match the same policies with the same keys.
+ * Thread-safe; no method blocks.
  *
  * <p>The cache charges the tokens of a lease before calls use the tokens. The record of a call that
  * uses a lease shows a charge at the time of the lease. For the aggregator, a call that used a

@@ -72,7 +72,12 @@ final class EventsRoute {
       event = reader.binary(fields, exchange.body(), usage.nowEpochMillis());
     } else {
       throw unsupported(
-          STRUCTURED + " or " + BATCH + ", or the type of the data together with " + SPEC_VERSION);
+          STRUCTURED
+              + " or "
+              + BATCH
+              + ", or the media type of the data if the header "
+              + SPEC_VERSION
+              + " is present");
     }
     List<Element<Usage>> one = List.of(new Element<>(event, null));
     answerLater(exchange, one, taken -> answerOne(exchange, event, taken));

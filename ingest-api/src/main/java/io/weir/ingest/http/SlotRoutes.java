@@ -93,7 +93,7 @@ final class SlotRoutes {
           ProblemReason.SLOT_ENDED,
           ended.policies().isEmpty()
               ? "no current policy has these slots"
-              : "the lease has expired, or Redis lost the slot and no slot is free; policies: "
+              : "the lease has expired, or Redis lost the slot and now no slot is free; policies: "
                   + String.join(", ", ended.policies()));
     }
     if (outcome instanceof SlotOutcome.Shed shed) {

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A policy in the form in which a {@link PolicyMatcher} matches it against calls. Immutable.
  *
- * @param keyPart the policy's part of the keys of its buckets
+ * @param keyPart the policy's name, encoded as in bucket keys
  * @param perEndpoint whether each endpoint has its own bucket
  * @param enforced whether the policy can deny a call
  * @param held whether the bucket must not decide until the cache is restored

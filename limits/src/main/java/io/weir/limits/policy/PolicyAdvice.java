@@ -25,8 +25,8 @@ public final class PolicyAdvice {
   private static final String ANY = "*";
 
   private static final String EVERY_METER =
-      "applies to every meter, so calls of all meters take their cost from the same bucket; write"
-          + " meter: [calls] to limit only calls";
+      "applies to every meter, so its buckets count calls, bytes and other meters together; write"
+          + " meter: [calls] to count only the meter 'calls'";
 
   private final PolicySet set;
   private final List<Policy> policies;
@@ -190,9 +190,9 @@ public final class PolicyAdvice {
         : List.of(
             new Advice(
                 NameList.of(without, "and"),
-                (without.size() == 1 ? "names" : "name")
-                    + " no meter, so calls of every meter, such as bytes, take their cost from"
-                    + " one bucket; write meter: [calls] to limit only calls"));
+                (without.size() == 1 ? "names no meter, so its" : "name no meter, so their")
+                    + " buckets also count other meters, such as bytes; write meter: [calls] to"
+                    + " count only the meter 'calls'"));
   }
 
   /**

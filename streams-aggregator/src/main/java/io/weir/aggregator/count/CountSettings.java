@@ -65,9 +65,10 @@ public record CountSettings(
   }
 
   /**
-   * Returns the maximum time by which a trusted broker's time may be later than the newest low
-   * watermark of all nodes, in milliseconds. This time is one hour, or a quarter of the lateness if
-   * that is less. So a wrong broker's time never makes a call too old.
+   * Returns the maximum time by which a broker's time may be later than the newest low watermark of
+   * all nodes, in milliseconds. The counter reduces a later broker's time to this limit. The
+   * maximum is one hour, or a quarter of the lateness if that is less. So a broker's wrong clock
+   * never makes a call too old.
    */
   long maxAheadOfNodesMillis() {
     return Math.min(MAX_AHEAD_OF_NODES_MILLIS, latenessMillis / 4);

@@ -23,7 +23,7 @@ final class LineCounter {
 
   private static final String NAMES_NO_CALL = "the settlement does not name the line of its call";
 
-  private static final String NOT_COUNTED = "the call that is settled was not counted";
+  private static final String NOT_COUNTED = "the settled call was not counted";
 
   private final EventCheck check;
   private final SettledCalls settled;

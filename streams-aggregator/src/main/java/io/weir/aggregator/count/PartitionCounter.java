@@ -219,7 +219,10 @@ public final class PartitionCounter {
     return state.offset < 0 ? -1 : state.offset + 1;
   }
 
-  /** Returns the trusted broker's time of the last counted record. */
+  /**
+   * Returns the latest broker's time of all counted records, limited to {@link
+   * CountSettings#maxAheadOfNodesMillis} after the newest low watermark of all nodes.
+   */
   public long timeEpochMillis() {
     return state.appendEpochMillis;
   }

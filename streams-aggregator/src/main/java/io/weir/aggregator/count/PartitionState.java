@@ -43,10 +43,10 @@ final class PartitionState implements PartitionTime {
   long offset = -1;
 
   /**
-   * The trusted broker's time of the last counted record. This time never decreases after the first
-   * record of a node. The counter stores this time permanently, but a broker's clock may be wrong
-   * by days. So a broker's time is trusted only up to {@link CountSettings#maxAheadOfNodesMillis}
-   * after the newest low watermark of all nodes.
+   * The latest broker's time of all counted records, limited to {@link
+   * CountSettings#maxAheadOfNodesMillis} after the newest low watermark of all nodes. The limit is
+   * necessary because the counter stores this time permanently, and a broker's clock may be wrong
+   * by days. This time never decreases after the first record of a node.
    */
   long appendEpochMillis;
 

@@ -53,8 +53,8 @@ final class ChangingWeights {
   }
 
   /**
-   * Adds the changes of another instance, but only of names that begin with a prefix. The added
-   * names do not contain the prefix.
+   * Adds the changes of another instance, but only of names that begin with a prefix. The method
+   * removes the prefix from each added name.
    */
   void addWithPrefix(String prefix, ChangingWeights other) {
     increases.addWithPrefix(prefix, other.increases);
@@ -63,7 +63,9 @@ final class ChangingWeights {
     }
   }
 
-  /** Returns the sum of the numbers of names in both sketches. */
+  /**
+   * Returns the total number of names in the two sketches. A name in both sketches counts twice.
+   */
   int size() {
     return increases.size() + (decreases == null ? 0 : decreases.size());
   }

@@ -57,8 +57,8 @@ final class FrequentNames {
   }
 
   /**
-   * Adds the weights of another sketch, but only of names that begin with a prefix. The added names
-   * do not contain the prefix.
+   * Adds the weights of another sketch, but only of names that begin with a prefix. The method
+   * removes the prefix from each added name.
    */
   void addWithPrefix(String prefix, FrequentNames other) {
     other.forEach(

@@ -75,8 +75,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private static final long ACCURACY_MILLIS = 500;
 
   /**
-   * Maximum number of rows deleted in one step. Between two steps, the counter closes fewer rows on
-   * average, so the deletion keeps up.
+   * Maximum number of rows deleted in one step. On average, the processor closes fewer rows than
+   * this maximum between two steps, so the deletion keeps up.
    */
   private static final int MAX_FORGET_ROWS = 2_000;
 

@@ -10,9 +10,10 @@ import org.apache.kafka.streams.state.WindowStoreIterator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A {@link SeenIds} that uses a window store of Kafka Streams. The time of an entry is the trusted
- * broker's time. This time never decreases, so whole segments expire, and a client's wrong clock
- * cannot make an id expire early.
+ * A {@link SeenIds} that uses a window store of Kafka Streams. The time of an entry is the time at
+ * which the broker appended the record, limited by {@link
+ * io.weir.aggregator.count.PartitionCounter#timeEpochMillis}. This time never decreases, so whole
+ * segments expire, and a client's wrong clock cannot make an id expire early.
  */
 final class StreamsSeenIds implements SeenIds {
   /** Key of the entry that {@link #mark} writes; the key of an id has more bytes. */

@@ -105,7 +105,7 @@ final class SettledCallTest {
     assertEquals(
         List.of(
             verdict(2, Outcome.STANDS, new Standing(3, place(2)), null),
-            verdict("b", 3, Outcome.REFUSED, null, "the call that is settled was not counted")),
+            verdict("b", 3, Outcome.REFUSED, null, "the settled call was not counted")),
         memory.verdicts);
     assertEquals(List.of(8L), billed());
     assertEquals(new Counters(4, 3, 0, 0, 1), counters());
@@ -173,7 +173,7 @@ final class SettledCallTest {
 
     assertEquals(Outcome.REFUSED, memory.verdicts.get(0).outcome());
     assertEquals(
-        verdict(4, Outcome.REFUSED, null, "the call that is settled was not counted"),
+        verdict(4, Outcome.REFUSED, null, "the settled call was not counted"),
         memory.verdicts.get(1));
     assertEquals(Outcome.STANDS, memory.verdicts.get(2).outcome());
     assertEquals(List.of(10L), billed());

@@ -77,7 +77,9 @@ final class CacheBenchmark {
       Callers.Result rival = bucket4jPipelined(redis);
       out.println(rival);
       out.printf("weir / bucket4j: %.1f%n", pipelined.callsPerSecond() / rival.callsPerSecond());
-      out.printf("%n%d callers, 3 buckets each: %d clients, 10 endpoints, all%n", CALLERS, KEYS);
+      out.printf(
+          "%n%d callers, 3 buckets per check: one of %d clients, one of 10 endpoints, one shared%n",
+          CALLERS, KEYS);
       Callers.Result layers = weir(redis, layers());
       out.println(layers);
       Callers.Result ofRival = bucket4jLayers(redis);

@@ -53,8 +53,8 @@ final class LoadFigures {
 
   String toLine() {
     return String.format(
-        "served_per_s=%.0f good_per_s=%.0f p50_ms=%.2f p99_ms=%.2f p999_ms=%.1f"
-            + " shed_per_s=%.0f shed_p50_ms=%.1f shed_p99_ms=%.1f others_or_none=%d",
+        "served_per_s=%.0f timely_per_s=%.0f p50_ms=%.2f p99_ms=%.2f p999_ms=%.1f"
+            + " shed_per_s=%.0f shed_p50_ms=%.1f shed_p99_ms=%.1f other_status_or_no_response=%d",
         servedPerSecond(),
         good / seconds,
         servedMicros.getValueAtPercentile(50) / 1e3,

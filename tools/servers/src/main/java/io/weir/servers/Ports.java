@@ -21,11 +21,11 @@ public final class Ports {
   private Ports() {}
 
   /**
-   * Returns a port from 10,000 to 14,999 on which no process listens at this moment. The method
-   * returns all other ports of the range before it returns a port again, and never returns a port
-   * that {@link #requireFree} has reserved. The range is below the ports of outgoing connections
-   * (from 32,768 on Linux, from 49,152 elsewhere). Therefore no outgoing connection can take the
-   * port before the caller binds it. Another process can still bind the port first.
+   * Returns a port from 10,000 to 14,999 on which no process listens at this moment. Successive
+   * calls try all ports of the range before they return a port again. The method never returns a
+   * port that {@link #requireFree} has reserved. The range is below the ports of outgoing
+   * connections (from 32,768 on Linux, from 49,152 elsewhere). Therefore no outgoing connection can
+   * take the port before the caller binds it. Another process can still bind the port first.
    *
    * @throws IOException if no port is free
    */

@@ -132,7 +132,7 @@ final class BucketWitness implements CacheWitness {
    * loses charges, and then charges the same number of tokens without a record, its counter reveals
    * neither error.
    *
-   * @param recordedTokens tokens of charges that the cache has made and that are recorded
+   * @param recordedTokens tokens of the recorded charges that the cache made
    */
   long hiddenTokens(String bucket, long recordedTokens) {
     long tokens = charges(bucket).stream().mapToLong(CacheCharge::tokens).sum();
@@ -259,9 +259,9 @@ final class BucketWitness implements CacheWitness {
           bucket
               + " admits "
               + used
-              + " tokens with its earlier sub-windows and the next one, but at most "
+              + " tokens together with its earlier sub-windows and the next one; the maximum is "
               + limit.capacityTokens()
-              + " and the permitted excess of "
+              + " plus a permitted excess of "
               + allowance);
     }
   }
@@ -342,8 +342,8 @@ final class BucketWitness implements CacheWitness {
     }
 
     /**
-     * Checks the time to full of a stamp. The time must follow from the leased tokens that this
-     * call and earlier calls have used.
+     * Checks the time at which the bucket is full according to a stamp. The time must be computed
+     * with only those leased tokens that this call and earlier calls have used.
      */
     private void requireFullAt(Stamp stamp) {
       BucketArithmetic arithmetic = limit.arithmetic();
@@ -525,7 +525,7 @@ final class BucketWitness implements CacheWitness {
     checkOrder(correction, before, after);
     if (correction.limit().arithmetic().levelUnits(after)
         > correction.limit().arithmetic().capacityUnits()) {
-      throw broken(correction, before, after, "above its capacity");
+      throw broken(correction, before, after, "is above its capacity");
     }
     Admissions bucket = buckets.get(correction.bucket());
     if (bucket != null && !bucket.limit.equals(correction.limit())) {
@@ -627,10 +627,10 @@ final class BucketWitness implements CacheWitness {
             || (after.correctedEpoch() == before.correctedEpoch()
                 && after.version() > before.version());
     if (!newer) {
-      throw broken(correction, before, after, "not newer");
+      throw broken(correction, before, after, "is not newer");
     }
     if (after.epoch() == before.epoch() && after.chargedTokens() != before.chargedTokens()) {
-      throw broken(correction, before, after, "with another counter");
+      throw broken(correction, before, after, "has another counter");
     }
   }
 
@@ -638,6 +638,6 @@ final class BucketWitness implements CacheWitness {
       Correction correction, @Nullable BucketState before, BucketState after, String how) {
     return new InvariantBroken(
         Invariant.CORRECTIONS,
-        correction + " changes " + before + " to a state that is " + how + ": " + after);
+        correction + " changes " + before + " to a state that " + how + ": " + after);
   }
 }

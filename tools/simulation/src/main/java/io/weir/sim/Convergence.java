@@ -360,7 +360,10 @@ final class Convergence {
     return Math.max(0, tokens - least);
   }
 
-  /** Returns the earliest time whose stored distance from full can limit the credit of a gap. */
+  /**
+   * Returns the time since which the aggregator stores how far the bucket was from full. The least
+   * stored distance limits the credit of a gap.
+   */
   private long rememberedSince(String bucket, long chargedMillis) {
     long known = Math.min(chargedMillis, world.buckets().watermarkAt(bucket, chargedMillis));
     return known - LOOKBACK_MILLIS;

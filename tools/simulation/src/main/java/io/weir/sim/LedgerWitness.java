@@ -47,7 +47,7 @@ final class LedgerWitness {
     for (; readTo < log.end(); readTo++) {
       LedgerRow row = decode(log.at(readTo).value());
       if (!recordIds.add(row.recordId())) {
-        throw broken("the record id " + row.recordId() + " occurs twice, again in " + row);
+        throw broken("the record id " + row.recordId() + " occurs in an earlier row and in " + row);
       }
       if (row instanceof UsageRow usage) {
         take(usage);

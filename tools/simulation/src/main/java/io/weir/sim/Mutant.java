@@ -364,7 +364,7 @@ enum Mutant implements Edges {
     }
   },
 
-  STEP_FORGOTTEN("a denial does not write the corrected time of a bucket") {
+  STEP_FORGOTTEN("a denial does not replace a stored time that is far ahead of Redis' clock") {
     @Override
     public CheckDecider.Outcome decide(
         Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {

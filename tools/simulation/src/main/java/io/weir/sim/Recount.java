@@ -124,7 +124,7 @@ final class Recount {
     String refusal =
         place == null
             ? "the settlement does not name the line of its call"
-            : lines.contains(place.toString()) ? null : "the call that is settled was not counted";
+            : lines.contains(place.toString()) ? null : "the settled call was not counted";
     Standing mine = new Standing(settlement.actualCost(), position);
     Standing before = refusal == null ? settled.putIfAbsent(nameOf(call), mine) : null;
     Outcome outcome =

@@ -294,8 +294,9 @@ final class Simulation {
   }
 
   /**
-   * Returns whether, according to the records, a bucket is not yet full. If the bucket has
-   * nevertheless expired in the cache, a debt cap has limited its debt.
+   * Returns whether, according to the records, a bucket is not yet full. Such a bucket may be
+   * missing in the cache: if a debt cap limited the debt there, the bucket was full earlier and
+   * expired.
    */
   private boolean isForgiven(Correction correction) {
     return correction.limit().refills()

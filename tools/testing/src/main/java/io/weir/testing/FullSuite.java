@@ -10,9 +10,8 @@ import org.junit.jupiter.api.Tag;
 
 /**
  * Marks an integration test class or method that runs only with {@code ./weir test --full}, or if
- * the command names the class. Such a test takes too long to run for every change. A test without
- * this mark must
- * check the same behaviour to a lesser extent.
+ * the command names the class. Such a test takes too long to run for every change. A shorter test
+ * without this annotation must check the same behaviour.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)

@@ -172,7 +172,8 @@ public final class Settings {
   }
 
   /**
-   * Returns the enum constant whose lower-case name is the value, or the default.
+   * Returns the enum constant whose name in lower case equals the variable's value; the default if
+   * the variable has no value.
    *
    * @throws InvalidSettingException if no constant has that name
    */

@@ -57,7 +57,7 @@ final class BillingMembers {
   }
 
   /**
-   * Returns the billing period of a call line; null if the line has no such members.
+   * Returns the billing period of a call line; null if the line has no members of a billing period.
    *
    * @throws IllegalArgumentException if the values do not form a billing period
    */

@@ -22,10 +22,10 @@ import java.util.TreeMap;
  *       assumes a full bucket if such a call is the first record of the bucket.
  * </ul>
  *
- * <p>For a process of a node that decides without the cache, <i>T</i> is the time between the first
- * and last charge of the process. The process admits at most the node's share of the capacity, and
- * of the refill during <i>T</i>. The share starts full if the node has decided no call without the
- * cache for 60 s.
+ * <p>The calls that a node decides without the cache have a separate maximum, for each run of the
+ * node. <i>T</i> is then the time between the first and last of these calls. In one run, the node
+ * admits at most its share of the capacity, and of the refill during <i>T</i>. The share starts
+ * full if the node has decided no call without the cache for 60 s.
  *
  * <p>Each maximum is one token higher, because records have times in whole milliseconds.
  */

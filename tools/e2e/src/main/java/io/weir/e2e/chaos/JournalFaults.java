@@ -26,8 +26,8 @@ final class JournalFaults {
   private static final String SMALL_BYTES = "1048576";
 
   /**
-   * Size of the disk. RocksDB cannot preallocate a log of the usual size on such a disk, so each
-   * write needs more space.
+   * Size of the disk. The disk is smaller than the space that RocksDB preallocates for a log. So
+   * writes need free space, and fail when the disk is full.
    */
   private static final int JOURNAL_DISK_MEBIBYTES = 16;
 

@@ -26,9 +26,9 @@ final class ProcessFaults {
                 Fault.of("ingest killed", INGEST, s -> killAndStart(s, s.anyIngest())),
                 Fault.of("ingest stands still", INGEST, s -> standStill(s, s.anyIngest())),
                 Fault.of("ingest stopped in order", INGEST, s -> restart(s.anyIngest())),
-                Fault.of("both ingest killed", INGEST, s -> killAll(s, s.cluster().ingest())),
+                Fault.of("both ingest nodes killed", INGEST, s -> killAll(s, s.cluster().ingest())),
                 new Fault(
-                    "all ingest restarted in turn",
+                    "all ingest nodes restarted in turn",
                     Set.of(INGEST),
                     true,
                     s -> restartInTurn(s, s.cluster().ingest())),

@@ -135,7 +135,7 @@ public final class TestCertificates {
     }
   }
 
-  /** Returns a certificate of the authority with one extension. */
+  /** Returns a certificate for the subject's key, with one extension, signed by the authority. */
   private Certificate sign(String name, KeyPair subject, byte[] extension) {
     Instant now = Instant.now();
     byte[] unsigned =
