@@ -7,10 +7,13 @@ import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.PartitionProgress.State;
 import io.weir.topics.model.UsagePosition;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,7 +59,11 @@ public final class NodeWatermarks {
   private final DepartedNodes left;
   private final PossibleGaps hidden;
   private final Map<Id, NodeTrack> tracks = new HashMap<>();
-  private final Map<String, Id> newestOfNode = new HashMap<>();
+
+  /** The journals in {@link #tracks} by node, in ascending order of their epochs. */
+  private final Map<String, NavigableMap<Long, NodeTrack>> tracksOfNode = new HashMap<>();
+
+  private final AwaitedJournals awaited = new AwaitedJournals();
   private long nextTidyAtMillis;
 
   private record Id(String node, long epoch) {}
@@ -146,10 +153,35 @@ public final class NodeWatermarks {
   }
 
   private void remember(NodeTrack track) {
-    Id id = new Id(track.node(), track.epoch());
-    tracks.put(id, track);
-    newestOfNode.merge(
-        track.node(), id, (one, other) -> one.epoch() >= other.epoch() ? one : other);
+    tracks.put(new Id(track.node(), track.epoch()), track);
+    tracksOfNode
+        .computeIfAbsent(track.node(), node -> new TreeMap<>())
+        .put(track.epoch(), track);
+    updateAwaited(track.node());
+  }
+
+  private void forget(NodeTrack track) {
+    tracks.remove(new Id(track.node(), track.epoch()));
+    NavigableMap<Long, NodeTrack> ofNode = ofNode(track.node());
+    ofNode.remove(track.epoch());
+    if (ofNode.isEmpty()) {
+      tracksOfNode.remove(track.node());
+    }
+    updateAwaited(track.node());
+  }
+
+  /** Makes the watermark wait for the newest journal of a node, unless it has departed. */
+  private void updateAwaited(String node) {
+    Map.Entry<Long, NodeTrack> newest = ofNode(node).lastEntry();
+    if (newest == null || newest.getValue().departed()) {
+      awaited.remove(node);
+    } else {
+      awaited.put(newest.getValue());
+    }
+  }
+
+  private NavigableMap<Long, NodeTrack> ofNode(String node) {
+    return tracksOfNode.getOrDefault(node, Collections.emptyNavigableMap());
   }
 
   /**
@@ -192,16 +224,11 @@ public final class NodeWatermarks {
    */
   private boolean isIdle(NodeTrack track) {
     return track.isFinished()
-        && tracks.values().stream()
-            .noneMatch(
-                other ->
-                    other.node().equals(track.node())
-                        && other.epoch() < track.epoch()
-                        && !other.departed());
+        && ofNode(track.node()).headMap(track.epoch()).values().stream()
+            .allMatch(NodeTrack::departed);
   }
 
   private void release(NodeTrack track, long atEpochMillis) {
-    Id id = new Id(track.node(), track.epoch());
     long expiresAt = track.lastAtEpochMillis() + forgetAfterMillis;
     boolean mayReturn = expiresAt > atEpochMillis;
     for (Interval gap : possibleGaps(track, Long.MAX_VALUE)) {
@@ -210,8 +237,7 @@ public final class NodeWatermarks {
     if (mayReturn) {
       left.add(track, atEpochMillis - forgetAfterMillis);
     }
-    tracks.remove(id);
-    newestOfNode.remove(id.node(), id);
+    forget(track);
     store.delete(key(track));
   }
 
@@ -219,20 +245,17 @@ public final class NodeWatermarks {
    * Returns the partition's watermark, which is the least low watermark of the live journals. If no
    * journal is live, returns the greatest trusted low watermark.
    *
-   * @param newestLowWatermark the greatest low watermark of all journals
+   * @param newestLowWatermark the greatest low watermark of all journals; must never decrease
    */
   public long watermark(long newestLowWatermark) {
     long holdUntil = newestLowWatermark - maxHoldMillis;
-    long least = Long.MAX_VALUE;
-    long greatest = 0;
-    for (NodeTrack track : tracks.values()) {
-      long lowWatermark = track.lowWatermark(holdUntil);
-      greatest = Math.max(greatest, lowWatermark);
-      if (isAwaited(track) && lowWatermark >= holdUntil) {
-        least = Math.min(least, lowWatermark);
-      }
-    }
-    return least == Long.MAX_VALUE ? greatest : least;
+    long least = awaited.least(holdUntil);
+    return least < Long.MAX_VALUE
+        ? least
+        : tracks.values().stream()
+            .mapToLong(track -> track.lowWatermark(holdUntil))
+            .max()
+            .orElse(0);
   }
 
   /** Returns the intervals of event time for which calls may be missing. */
@@ -250,7 +273,7 @@ public final class NodeWatermarks {
     if (track.departed()) {
       return gaps;
     }
-    if (successor(track) != null) {
+    if (hasSuccessor(track)) {
       gaps.add(new Interval(track.newestLowWatermark(), nextOpeningMillis(track)));
     } else if (track.lowWatermark(holdUntil) < holdUntil) {
       gaps.add(new Interval(track.lowWatermark(holdUntil), Long.MAX_VALUE));
@@ -292,28 +315,24 @@ public final class NodeWatermarks {
     if (track.departed()) {
       return State.DEPARTED;
     }
-    if (successor(track) != null) {
+    if (hasSuccessor(track)) {
       return State.LOST;
     }
     return lowWatermark < holdUntil ? State.SILENT : State.LIVE;
   }
 
-  private boolean isAwaited(NodeTrack track) {
-    return !track.departed() && successor(track) == null;
+  /**
+   * Returns the broker's time of the first record of the journal that follows a lost journal of the
+   * same node.
+   */
+  private long nextOpeningMillis(NodeTrack lost) {
+    Map.Entry<Long, NodeTrack> next = ofNode(lost.node()).higherEntry(lost.epoch());
+    return next == null ? Long.MAX_VALUE : next.getValue().firstAtEpochMillis();
   }
 
-  /** Returns the broker's time of the first record of the epoch that follows a lost journal. */
-  private long nextOpeningMillis(NodeTrack track) {
-    return tracks.values().stream()
-        .filter(other -> other.node().equals(track.node()) && other.epoch() > track.epoch())
-        .min(Comparator.comparingLong(NodeTrack::epoch))
-        .map(NodeTrack::firstAtEpochMillis)
-        .orElse(Long.MAX_VALUE);
-  }
-
-  private @Nullable NodeTrack successor(NodeTrack track) {
-    Id newest = newestOfNode.get(track.node());
-    return newest == null || newest.epoch() == track.epoch() ? null : tracks.get(newest);
+  /** Returns whether the node has opened a newer journal. */
+  private boolean hasSuccessor(NodeTrack track) {
+    return ofNode(track.node()).higherKey(track.epoch()) != null;
   }
 
   private static byte[] key(NodeTrack track) {
