@@ -48,7 +48,7 @@ final class AccessSettingsTest {
         assertThrows(InvalidSettingException.class, () -> host(Map.of("WEIR_HTTP_HOST", address)));
     String said = String.valueOf(refused.getMessage());
     assertTrue(said.startsWith("WEIR_HTTP_HOST is " + address), said);
-    assertTrue(said.contains("set WEIR_TOKENS_FILE or WEIR_JWKS"), said);
+    assertTrue(said.contains("Set WEIR_TOKENS_FILE or WEIR_JWKS"), said);
 
     Map<String, String> variables = withTokens();
     variables.put("WEIR_HTTP_HOST", address);
@@ -72,7 +72,7 @@ final class AccessSettingsTest {
         "WEIR_TLS_CERTIFICATE=/dev/null | WEIR_TLS_KEY is not set",
         "WEIR_TLS_CERTIFICATE=/dev/null,WEIR_TLS_KEY=/dev/null,WEIR_TLS_KEYSTORE=/dev/null"
             + " | set only one of them",
-        "WEIR_TLS_CLIENT_CA=/dev/null | neither WEIR_TLS_CERTIFICATE nor WEIR_TLS_KEYSTORE"
+        "WEIR_TLS_CLIENT_CA=/dev/null | WEIR_TLS_CERTIFICATE and WEIR_TLS_KEYSTORE are not set"
       })
   void wrong_isRefusedByItsName(String variables, String part) {
     Map<String, String> environment = new HashMap<>();

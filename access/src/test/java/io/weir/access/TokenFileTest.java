@@ -57,8 +57,8 @@ final class TokenFileTest {
   @Test
   void emptyFile_hasNoToken() throws Exception {
     // a file that is being replaced may be empty for a short time
-    assertTrue(problem("").contains("it is empty"));
-    assertTrue(problem("\n").contains("it is empty"));
+    assertTrue(problem("").contains("the file is empty"));
+    assertTrue(problem("\n").contains("the file is empty"));
     assertEquals(List.of(), TokenFile.parse("tokens: []\n").entries());
     assertEquals(List.of(), TokenFile.parse("{\"tokens\": []}").entries());
   }
