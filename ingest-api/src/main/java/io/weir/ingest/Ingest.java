@@ -298,8 +298,8 @@ public final class Ingest implements AutoCloseable {
 
   /**
    * Returns the maximum number of concurrent settlements. The number is a quarter of the maximum
-   * number of concurrent calls. Settlements get fewer threads, because each settlement occupies a
-   * thread while it searches and waits.
+   * number of concurrent calls. Settlements get fewer threads than checks, because each settlement
+   * occupies a thread while it searches and waits.
    */
   private static int settlements(IngestConfig config) {
     int calls =

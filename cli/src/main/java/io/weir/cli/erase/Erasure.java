@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Erasure {
   /**
-   * Maximum number of rows in memory, about 250 bytes each. A client with more rows needs several
-   * passes.
+   * Maximum number of rows in memory, about 250 bytes each. A client with more rows than this needs
+   * several passes.
    */
   private static final int MAX_ROWS = 500_000;
 

@@ -6,7 +6,7 @@ package io.weir.cli.replay;
  * reused for all records.
  *
  * <p>The state of a bucket that refills is the time at which it is full. The exact time is {@code
- * fullAt} less {@code slack / unitsPerTick} ticks. Records round the time up, so the slack has two
+ * fullAt} minus {@code slack / unitsPerTick} ticks. Records round the time up, so the slack has two
  * bounds, in units: 0 to {@code unitsPerTick} − 1, or one tick more after a lease's rounding. After
  * a charge of a full bucket it is exact. The state of a bucket of a period is its used tokens, with
  * two bounds, since records do not have them.

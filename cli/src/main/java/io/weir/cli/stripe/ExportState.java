@@ -414,7 +414,7 @@ final class ExportState implements AutoCloseable {
     rows.add(batch);
   }
 
-  /** Returns fewer lines with the same content as all lines so far. */
+  /** Returns the content of all lines so far, in six lines. */
   private String snapshot() {
     ObjectNode head = JSON.createObjectNode();
     head.put("stripe_export", 1).put("cluster", cluster).put("since", since().toString());

@@ -16,7 +16,8 @@ import java.util.TreeMap;
  */
 final class RecountedPartition {
   /**
-   * Maximum number of journals in a partition for exact results; with more, the aggregator rounds.
+   * Maximum number of journals in a partition for exact results. Above this maximum, the aggregator
+   * rounds.
    */
   private static final int MAX_EXACT_JOURNALS = 1_000;
 

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * check receives its own outcome. If the request fails, all its checks fail for the same reason.
  */
 final class Batcher {
-  /** Maximum size of a batch in bytes. A node accepts a little more: 1 MiB. */
+  /** Maximum size of a batch in bytes. A node accepts batches up to 1 MiB. */
   private static final int MAX_BYTES = 1_000_000;
 
   private final Transport transport;

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * over its limit, without a request to the decision cache. Thread-safe.
  *
  * <p>A denial states the time until its bucket has enough tokens for the cost if no call takes
- * tokens. Later charges only make this time longer. A correction can add tokens to the bucket; the
+ * tokens. Later charges only increase this time. A correction can add tokens to the bucket; the
  * caller must then call {@link #drop}. Until this time has elapsed, the decision cache would deny
  * every call with the same bucket and limit, and at least the same cost. This class measures this
  * time with the clock of this process, from a moment before the request to the decision cache.
@@ -195,8 +195,8 @@ public final class DenyCache {
 
   /**
    * Records whether the decision cache was restored when it made a decision. If the decision cache
-   * has lost its state, its buckets may hold more tokens. In this case the method removes all
-   * denials. Later denials are cached again.
+   * has lost its state, its buckets may have enough tokens again. In this case the method removes
+   * all denials. Later denials are cached again.
    */
   public void seen(boolean warm) {
     if (wasWarm && !warm) {

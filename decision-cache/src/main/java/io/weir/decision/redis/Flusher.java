@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Sends the queued checks in batches. One script call contains all waiting checks, up to a maximum
- * number of buckets. While the maximum number of calls is in flight, checks wait in the queue.
- * Under load, each call therefore contains more checks. Thread-safe.
+ * number of buckets. While the maximum number of calls is in flight, checks wait in the queue. The
+ * script calls therefore contain more checks under load than without load. Thread-safe.
  *
  * <p>Single checks have priority over checks of batch requests. Large batch requests therefore do
  * not delay other callers. One in {@value #TURNS} calls begins with checks of batch requests;

@@ -12,8 +12,8 @@ import org.slf4j.LoggerFactory;
  */
 final class ThreadFaults {
   /**
-   * Time for which the health check reports an exception. The pause between two health probes is
-   * shorter.
+   * Time for which the health check reports an exception. This time is longer than the pause
+   * between two health probes.
    */
   private static final long STANDS_NANOS = TimeUnit.SECONDS.toNanos(30);
 

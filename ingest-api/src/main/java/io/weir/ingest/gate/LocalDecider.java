@@ -42,7 +42,7 @@ public final class LocalDecider {
 
   /**
    * Time after the last local decision at which the decider discards the buckets. Outages at
-   * shorter intervals therefore do not refill the buckets.
+   * intervals below this time therefore do not refill the buckets.
    */
   static final long FORGET_AFTER_MILLIS = 60_000;
 

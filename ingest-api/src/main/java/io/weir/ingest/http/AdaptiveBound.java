@@ -14,10 +14,10 @@ import com.netflix.concurrency.limits.limit.WindowedLimit;
  *     with the Gradient2 algorithm that this class uses
  */
 final class AdaptiveBound {
-  /** The bound before any measurement, or the maximum if the maximum is smaller. */
+  /** The bound before any measurement. A maximum below this value is used instead. */
   static final int INITIAL = 200;
 
-  /** Minimum of the bound, or the maximum if the maximum is smaller. */
+  /** Minimum of the bound. A maximum below this value is used instead. */
   static final int LEAST = 50;
 
   private final Limit limit;

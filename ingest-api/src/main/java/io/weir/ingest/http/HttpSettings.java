@@ -62,8 +62,9 @@ public record HttpSettings(
   public static final int MAX_CALLS_ON_PLATFORM_THREADS = 200;
 
   /**
-   * Default of {@code queueDelayTarget}, which disables shedding by delay. In every benchmark, more
-   * calls were served in time without shedding by delay (tools/benchmarks/README.md).
+   * Default of {@code queueDelayTarget}, which disables shedding by delay. In every benchmark, the
+   * node served more calls in time without shedding by delay than with it
+   * (tools/benchmarks/README.md).
    */
   public static final Duration DEFAULT_QUEUE_DELAY_TARGET = Duration.ZERO;
 

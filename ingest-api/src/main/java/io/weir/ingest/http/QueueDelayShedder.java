@@ -54,7 +54,7 @@ final class QueueDelayShedder {
 
   private static final double DECAY = 0.95;
 
-  /** Minimum share. A smaller share is set to zero. */
+  /** Minimum share of shed calls. A share below this minimum is set to zero. */
   private static final double LEAST_SHARE = 0.01;
 
   /** Number of intervals in which even the largest share decays to zero. */

@@ -90,9 +90,9 @@ public final class RateLimitServer implements AutoCloseable {
   private static final Duration IDLE_LIMIT_OF_FULL_PORT = Duration.ofSeconds(30);
 
   /**
-   * Maximum number of reset requests of a connection within {@link #RESETS_WINDOW}. The server
-   * closes a connection with more resets (rapid reset, CVE-2023-44487). Envoy resets each request
-   * that reaches its deadline.
+   * Maximum number of reset requests of a connection within {@link #RESETS_WINDOW}. Above this
+   * maximum, the server closes the connection (rapid reset, CVE-2023-44487). Envoy resets each
+   * request that reaches its deadline.
    */
   private static final int MAX_RESETS = 5_000;
 

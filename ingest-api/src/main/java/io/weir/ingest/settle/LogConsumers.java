@@ -25,7 +25,7 @@ final class LogConsumers implements AutoCloseable {
   static final int MAX_CONSUMERS = 4;
 
   /**
-   * Maximum number of bytes that one request returns. A single larger record is returned
+   * Maximum number of bytes that one request returns. A single record above this size is returned
    * completely.
    */
   static final int SLICE_BYTES = 256 << 10;

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 public final class BucketReconciler {
   /**
    * Time for which an audit is kept after its bucket is full, in milliseconds. The cache keeps a
-   * full bucket for a shorter time. So no audit begins in the middle of an epoch.
+   * full bucket for less than this time. So no audit begins in the middle of an epoch.
    */
   static final long KEPT_AFTER_FULL_MILLIS = 15_000;
 
@@ -356,8 +356,8 @@ public final class BucketReconciler {
    * Begins a restoration, which publishes every live bucket again. The new restoration includes a
    * restoration in progress. Calls that were decided before the loss have times before {@code
    * loss.foundAtEpochMillis()}, because both times are from the cache's clock. If {@code
-   * foundAtEpochMillis} is too far in the future, the node did not know the cache's clock, and this
-   * method uses a time that is less far in the future.
+   * foundAtEpochMillis} is too far in the future, the node did not know the cache's clock. This
+   * method then uses an earlier time.
    */
   public void beginRestoration(CacheLoss loss) {
     long now = time.nowEpochMillis();

@@ -39,8 +39,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PartitionCounter {
   /**
-   * Maximum number of pending boundaries. If more boundaries are pending, the counter writes all
-   * their rows before the next record.
+   * Maximum number of pending boundaries. Above this maximum, the counter writes the rows of all
+   * pending boundaries before the next record.
    */
   private static final int MAX_PENDING_CLOSES = 64;
 

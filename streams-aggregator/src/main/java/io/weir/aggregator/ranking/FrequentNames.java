@@ -13,8 +13,8 @@ import org.apache.datasketches.frequencies.ItemsSketch;
  *
  * <p>The sum of a name is at least its lower bound, and at most its lower bound plus {@link
  * #error}. A name that is not in the sketch has the lower bound 0. The error is 0 while the names
- * fill at most three quarters of the map. With more names, the error is at most 3.5 / map size ×
- * the sum of all weights. Not thread-safe.
+ * fill at most three quarters of the map. Above this number of names, the error is at most 3.5 /
+ * map size × the sum of all weights. Not thread-safe.
  */
 final class FrequentNames {
   /** Maximum total weight in a sketch. The sum of two totals is within int64. */

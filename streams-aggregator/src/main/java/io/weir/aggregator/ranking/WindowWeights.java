@@ -11,7 +11,7 @@ import java.util.stream.Stream;
  */
 final class WindowWeights {
   /**
-   * Maximum size of a sketch's map. With at most 768 names the error is 0. With more names the
+   * Maximum size of a sketch's map. With at most 768 names the error is 0. With over 768 names the
    * error is at most 0.35 % of the total.
    */
   static final int MAP_SIZE = 1_024;

@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
  * few separate numbers represent all batches.
  */
 final class BatchTrail {
-  /** Maximum number of separate numbers. If there are more, the smallest number is removed. */
+  /** Maximum number of separate numbers. Above this maximum, the smallest number is removed. */
   static final int MAX_APART = 64;
 
   /** The number before the run. The run contains the numbers from base + 1 to {@link #through}. */

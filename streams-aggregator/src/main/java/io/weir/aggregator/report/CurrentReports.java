@@ -20,8 +20,8 @@ final class CurrentReports {
   private static final long MICROS_PER_MILLI = 1_000;
 
   /**
-   * Maximum number of buckets in a response. The member {@code has_more} shows whether there are
-   * more.
+   * Maximum number of buckets in a response. The member {@code has_more} shows whether further
+   * buckets exist.
    */
   static final int MAX_BUCKETS = 1_000;
 

@@ -32,7 +32,7 @@ final class EventScan {
   static final Duration SLACK = Duration.ofMinutes(10);
 
   /**
-   * Maximum number of tracked journals. If there are more, all batches of the other journals count
+   * Maximum number of tracked journals. Above this maximum, all batches of the other journals count
    * as new, and the scan ends {@link #SLACK} after the interval.
    */
   static final int MAX_JOURNALS = 256;

@@ -57,7 +57,7 @@ record NodeTrack(
     long firstAtEpochMillis,
     long lastAtEpochMillis) {
 
-  /** Maximum number of runs. If a journal has more runs, the oldest hole is removed. */
+  /** Maximum number of runs of a journal. Above this maximum, the oldest hole is removed. */
   static final int MAX_SPANS = 256;
 
   NodeTrack {

@@ -17,8 +17,8 @@ import java.util.Map;
  * @param corrections number of published corrections, by cause; causes without corrections are
  *     absent
  * @param delays histogram of correction delays: counts by {@link #DELAY_BOUNDS_MILLIS}, and one
- *     count of longer delays. A delay begins with the first wrong decision and ends with the first
- *     decision that reflects the correction
+ *     count of the delays above the last bound. A delay begins with the first wrong decision and
+ *     ends with the first decision that reflects the correction
  */
 public record PartitionAccuracy(
     int partition,

@@ -7,9 +7,8 @@ import io.weir.limits.Refill;
 
 /**
  * A judge of the cache's decisions for one bucket. It compares each decision with the content of
- * the true bucket. The true bucket would have admitted a wrongly denied call, and would then have
- * fewer tokens for later calls. So the judge sums the costs of wrongly denied calls. Not
- * thread-safe.
+ * the true bucket. The true bucket would have admitted a wrongly denied call, and would then lack
+ * its cost for later calls. So the judge sums the costs of wrongly denied calls. Not thread-safe.
  */
 final class DecisionJudge {
   /** Sum of the costs of the calls that were wrongly denied since cache and records last agreed. */

@@ -29,8 +29,8 @@ final class EpochAccount {
   private long exactTokens;
 
   /**
-   * Accepted difference, recorded minus charged tokens (R). A decrease of the counter makes it
-   * greater, and a gap makes it less.
+   * Accepted difference, recorded minus charged tokens (R). A decrease of the counter increases
+   * this difference, and a gap decreases it.
    */
   private long driftTokens;
 

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class EpochAccounts {
   /**
-   * Maximum number of previous epochs. If the cache loses its state more often within the
+   * Maximum number of previous epochs. If the cache loses its state more often than this within the
    * watermark's lag, the gaps of the oldest epochs are not credited.
    */
   private static final int MAX_PREVIOUS = 8;

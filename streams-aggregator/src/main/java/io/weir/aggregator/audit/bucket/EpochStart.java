@@ -144,8 +144,8 @@ final class EpochStart {
 
   /**
    * Returns whether the epoch may have begun with a full bucket, according to its first charge.
-   * After a return to an older limit, the cache may begin an epoch with fewer tokens (simulation,
-   * seed 10425). Later charges are no proof, because the limit may have changed since.
+   * After a return to an older limit, the cache may begin an epoch with a bucket that is not full
+   * (simulation, seed 10425). Later charges are no proof, because the limit may have changed since.
    */
   private boolean beganFull(Stamp stamp, long costTokens, long at) {
     Refill refill = account.limit().refill();

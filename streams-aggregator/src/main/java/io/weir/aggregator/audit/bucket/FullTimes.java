@@ -16,7 +16,7 @@ import io.weir.aggregator.state.StoredMembers;
  * <p>The same is true for busy periods of a work-conserving queue. The remaining work depends on
  * the idle periods, and not on the order in which arrivals become known.
  *
- * <p>There are at most {@value #MAX} intervals. If there are more, the two nearest intervals are
+ * <p>There are at most {@value #MAX} intervals. Above this maximum, the two nearest intervals are
  * merged. The merged interval never refills more of a charge than the two intervals did. Not
  * thread-safe.
  */
@@ -127,9 +127,10 @@ final class FullTimes {
   }
 
   /**
-   * Merges the two nearest intervals. The merged interval starts where the first one starts, and
-   * has their total length. So it never refills more of a charge. The newest interval is not
-   * merged, because no later interval may begin before its end.
+   * Merges the two nearest intervals. The merged interval starts where the first interval starts,
+   * and has the total length of both intervals. So the merged interval never refills more of a
+   * charge than the two intervals. The newest interval is not merged, because no later interval may
+   * begin before its end.
    */
   private void mergeNearest() {
     int nearest = 0;

@@ -76,8 +76,8 @@ final class LimitFollowing {
 
   /**
    * Returns whether the cache has deleted the bucket. The cache deletes a bucket that has been full
-   * for a margin. Before that, the bucket keeps its remaining tokens even if its limit becomes
-   * higher.
+   * for a margin. Until the deletion, the bucket keeps its remaining tokens even if its limit is
+   * raised.
    */
   private boolean isForgotten(long at) {
     return at - account.timeToFull().cacheMicros()

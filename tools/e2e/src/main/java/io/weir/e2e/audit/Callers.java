@@ -40,9 +40,7 @@ final class Callers implements AutoCloseable {
   private static final int CLIENTS_A_ROUND = 6;
   private static final int TRIES = 3;
 
-  /**
-   * Suffix of endpoints. Because lines are then longer, a journal reaches its maximum size sooner.
-   */
+  /** Suffix of endpoints. It makes lines long, so a journal soon reaches its maximum size. */
   private static final String LONG = "/" + "x".repeat(200);
 
   /**

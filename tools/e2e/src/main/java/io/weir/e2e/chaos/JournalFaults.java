@@ -32,7 +32,8 @@ final class JournalFaults {
   private static final int JOURNAL_DISK_MEBIBYTES = 16;
 
   /**
-   * Time after which the fault restarts a node that is not ready. A journal recovers in less time.
+   * Time after which the fault restarts a node that is not ready. A journal recovers in less than
+   * this time.
    */
   private static final Duration HEALING = Duration.ofSeconds(15);
 
