@@ -122,7 +122,7 @@ final class EraseIT {
   }
 
   @Test
-  void erasedClient_isGoneFromReports_andNobodyElseIs() throws Exception {
+  void erasedClient_isGoneFromReports_othersRemain() throws Exception {
     send(0, calls(ERASED));
     send(0, calls(LONGER));
     send(1, calls(HELD));
@@ -184,7 +184,7 @@ final class EraseIT {
   }
 
   @Test
-  void clientWithAnEntry_isTold() {
+  void clientWithAnEntry_isReported() {
     StringWriter published = new StringWriter();
     assertEquals(
         0,
@@ -200,7 +200,7 @@ final class EraseIT {
   }
 
   @Test
-  void topicThatKeepsCallsForEver_isTold() throws Exception {
+  void topicThatKeepsCallsForEver_isReported() throws Exception {
     send(0, calls(ERASED));
     try (Aggregator one = start("one")) {
       Await.until("all windows are closed", () -> areFinal(List.of(one), ERASED));

@@ -152,7 +152,7 @@ final class MisuseTest {
   }
 
   @Test
-  void wrongVariables_areNamedBesideMissingOnes() {
+  void wrongVariables_areNamedWithMissingOnes() {
     assertEquals(2, run(Map.of("WEIR_HTTP_PORT", "x", "WEIR_KAFKA", "localhost:9092"), "ingest"));
 
     assertTrue(errors.toString().startsWith("weir: WEIR_REDIS is not set"), errors::toString);

@@ -47,7 +47,7 @@ final class ShippedMessagesTest {
   }
 
   @Test
-  void files_areToldWithAllThatTheyImport() {
+  void files_areShippedWithTheirImports() {
     Set<String> files = new TreeSet<>();
     add(RateLimitRequest.getDescriptor().getFile(), files);
 

@@ -119,7 +119,7 @@ final class SimulateCommandIT {
 
   /** Was a hole: policies by address denied nothing, and nothing was said. */
   @Test
-  void policies_thatLookAtAddresses_seeThoseOfTheLog_andWhatIsUnknownIsTold() throws Exception {
+  void policies_ofAddresses_useThoseOfTheLog_unknownAttributesAreReported() throws Exception {
     String line = "203.0.113.9 - - [26/Nov/2026:00:00:00 +0000] \"GET /a H\" 200 1\n";
     Path log = Files.writeString(folder.resolve("access.log"), line.repeat(5));
     Path policies =

@@ -192,7 +192,7 @@ final class VerifyIT {
   }
 
   @Test
-  void othersBesideTheFirstEndpoints_areNoDifference() throws Exception {
+  void endpointsInTheOthersRow_areNoDifference() throws Exception {
     prepareOthers(List.of("other"), 24, List.of("y", "z"));
 
     String said = assertExit(0);

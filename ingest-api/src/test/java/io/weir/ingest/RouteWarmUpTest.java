@@ -41,7 +41,7 @@ final class RouteWarmUpTest {
   }
 
   @Test
-  void run_nobodyAnswers_ends() throws Exception {
+  void run_noServer_ends() throws Exception {
     int port;
     try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       port = free.getLocalPort();

@@ -80,7 +80,7 @@ final class StopUnderCallsIT {
     CountDownLatch called = new CountDownLatch(CALLERS);
     List<Thread> callers = new ArrayList<>();
     for (int i = 0; i < CALLERS; i++) {
-      Thread caller = new Thread(() -> callUntilTold(url, called, doubts), "caller-" + i);
+      Thread caller = new Thread(() -> callUntilRejected(url, called, doubts), "caller-" + i);
       caller.start();
       callers.add(caller);
     }
@@ -97,7 +97,7 @@ final class StopUnderCallsIT {
   }
 
   /** Until the node says that it stops, or is not there: then a caller goes to another one. */
-  private static void callUntilTold(URI url, CountDownLatch called, Queue<String> doubts) {
+  private static void callUntilRejected(URI url, CountDownLatch called, Queue<String> doubts) {
     HttpClient http =
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)

@@ -100,7 +100,7 @@ class SlotBucketTest {
   }
 
   @Test
-  void loweredLimit_takesNoSlotAway_andAdmitsNobodyUntilEnoughAreFree() {
+  void loweredLimit_takesNoSlotAway_deniesUntilEnoughAreFree() {
     ConcurrencyLimit one = new ConcurrencyLimit(1, 30 * SECOND);
     SlotState slots = taken(10, taken(0, SlotState.EMPTY, A), B);
     SlotBucket lowered = new SlotBucket(one, slots, C, T + 11 * SECOND);

@@ -245,7 +245,7 @@ final class ReportsIT {
   }
 
   @Test
-  void usage_moreEndpointsThanHaveRows_showsOthersBesideThem_andExactTotals() throws Exception {
+  void usage_moreEndpointsThanRows_showsOthers_andExactTotals() throws Exception {
     String client = Calls.clientOf("inventor", OTHERS, PARTITIONS);
     long decidedAt = System.currentTimeMillis() - 10_000; // a promise of now closes its window
     List<CallEvent> calls = new ArrayList<>();

@@ -132,7 +132,7 @@ final class CallerTokensTest {
 
   /** All calls of a caller have its new token at the same time. */
   @Test
-  void manyCallsWithOneNewToken_areAllTold() throws Exception {
+  void manyCallsWithOneNewToken_allSucceed() throws Exception {
     for (int round = 0; round < 5; round++) {
       String token = issuer.sign(claims("acme").jwtID("round-" + round));
       List<CompletableFuture<Verdict>> all = new ArrayList<>();

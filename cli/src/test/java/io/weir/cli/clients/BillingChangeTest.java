@@ -21,7 +21,7 @@ final class BillingChangeTest {
   }
 
   @Test
-  void calendarChangedInMidPeriod_bothPeriodsAreTold() {
+  void calendarChangedInMidPeriod_describesBothPeriods() {
     assertEquals(
         List.of(
             "the client was billed by months from day 28 in Europe/Paris: the current period was"
@@ -34,7 +34,7 @@ final class BillingChangeTest {
   }
 
   @Test
-  void calendarSetOrTakenAway_theMonthOfUtcIsTold() {
+  void calendarSetOrRemoved_describesTheUtcMonth() {
     String month = "2027-03 (2027-03-01T00:00:00Z to 2027-04-01T00:00:00Z)";
 
     assertEquals(
@@ -50,7 +50,7 @@ final class BillingChangeTest {
   }
 
   @Test
-  void periodThatRunsOn_isNotTold() {
+  void unchangedPeriod_isNotDescribed() {
     ClientSettings sameDay =
         new ClientSettings(
             new ClientCalendar(ZoneId.of("Europe/Paris"), LocalDate.of(2027, 12, 28)),

@@ -119,7 +119,7 @@ final class ErasureIT {
   }
 
   @Test
-  void rowThatCannotBeRead_isTold_andNothingIsErased() throws Exception {
+  void unreadableRow_isReported_andNothingIsErased() throws Exception {
     create();
     write("acme");
     try (KafkaProducer<byte[], byte[]> producer = producer(Map.of())) {
@@ -137,7 +137,7 @@ final class ErasureIT {
   }
 
   @Test
-  void clusterWithoutTopics_isTold() {
+  void clusterWithoutTopics_isReported() {
     CommandFailedException failed =
         assertThrows(CommandFailedException.class, () -> erase(100, (what, done, total) -> {}));
 

@@ -23,7 +23,7 @@ final class ReachTest {
   }
 
   @Test
-  void rowOfAClosedWindow_tooLateForCalls_whoseCallsHaveExpired_isOver() {
+  void rowOfAClosedWindow_tooLateForCalls_callsExpired_isOutOfReach() {
     assertTrue(reach(END + LATENESS, END, LAST_OFFSET + 1).isOver(ROW));
   }
 
@@ -45,7 +45,7 @@ final class ReachTest {
 
   /** Its offset may never come again, and the row could never be erased. */
   @Test
-  void callOfATopicThatWasDeleted_isNotHeldByTheOneThatWasCreatedAnew() {
+  void callOfADeletedTopic_isNotHeldByTheRecreatedTopic() {
     Reach anew = new Reach(LATENESS, END + LATENESS, END, 0, LAST_OFFSET, HELD);
     assertTrue(anew.isOver(ROW));
     assertFalse(new Reach(LATENESS, END + LATENESS - 1, END, 0, LAST_OFFSET, HELD).isOver(ROW));
@@ -72,7 +72,7 @@ final class ReachTest {
   }
 
   @Test
-  void partitionThatNobodyCounts_isInReach() {
+  void partitionWithoutAggregator_isInReach() {
     assertFalse(reach(0, 0, LAST_OFFSET + 1).isOver(ROW));
   }
 

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 
 final class RemainsTest {
   @Test
-  void lengths_areToldInWords() {
+  void lengths_areWords() {
     assertEquals("for 35 days", Remains.length(Long.toString(35 * 86_400_000L)));
     assertEquals("for PT1H", Remains.length("3600000"));
     assertEquals("for ever", Remains.length("-1"));

@@ -200,7 +200,7 @@ final class ExportModelTest {
   }
 
   @Test
-  void topicThatWasMadeAnew_isAnError() throws Exception {
+  void recreatedTopic_isAnError() throws Exception {
     StripeExport.requireSameTopic(Map.of(0, 5L), Map.of(0, 5L, 1, 0L));
     CommandFailedException failed =
         assertThrows(

@@ -202,7 +202,7 @@ final class WeirClientTest {
   }
 
   @Test
-  void tokenThatCannotBeHad_isTold_andNothingIsSent() {
+  void tokenSupplierFails_throws_andSendsNothing() {
     try (WeirClient client =
         WeirClient.builder(FailureMode.OPEN, answering(200, "{}"))
             .token(
@@ -217,7 +217,7 @@ final class WeirClientTest {
   }
 
   @Test
-  void errorOfTheTokenSupplier_isTold_andLeavesNoPlaceTaken() {
+  void errorOfTheTokenSupplier_isThrown_andReleasesThePermit() {
     assertEndsAfter(
         WeirClient.builder(FailureMode.OPEN, answering(200, "{}"))
             .maxUnderWay(1)
@@ -236,7 +236,7 @@ final class WeirClientTest {
   }
 
   @Test
-  void errorOfTheTokenSupplier_inABatch_isTold_andLeavesNoPlaceTaken() {
+  void errorOfTheTokenSupplier_inABatch_isThrown_releasesThePermit() {
     assertEndsAfter(
         WeirClient.builder(FailureMode.OPEN, answering(200, "{}"))
             .deadline(Await.TIMEOUT)
@@ -331,7 +331,7 @@ final class WeirClientTest {
 
   /** Regression: a race between the close and the completion of the last future. */
   @Test
-  void close_returnsWhenEveryCallerIsTold() {
+  void close_returnsAfterEveryResult() {
     URI node = answering(200, "{\"allowed\":true,\"id\":\"1\"}");
     for (int i = 0; i < 500; i++) {
       WeirClient client =

@@ -70,7 +70,7 @@ final class EndpointTemplatesTest {
   }
 
   @Test
-  void percentSignThatEncodesNothing_standsForItself() {
+  void percentSignThatEncodesNothing_isLiteral() {
     assertEquals("GET /items/{id}", routes.endpoint("GET", "/items/%zz"));
     assertEquals("GET /items/{id}", routes.endpoint("GET", "/items/%"));
     assertEquals("GET other", routes.endpoint("GET", "/%2/%"));

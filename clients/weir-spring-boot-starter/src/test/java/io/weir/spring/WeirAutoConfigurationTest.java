@@ -191,7 +191,7 @@ final class WeirAutoConfigurationTest {
   }
 
   @Test
-  void everyProperty_isToldToEditors_andStandsInThePage() throws Exception {
+  void everyProperty_isInTheMetadata_andOnThePage() throws Exception {
     String page = Files.readString(Documented.PAGE);
     Set<String> properties = new TreeSet<>();
     try (InputStream metadata =

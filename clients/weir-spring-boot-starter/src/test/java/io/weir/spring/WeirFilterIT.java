@@ -167,7 +167,7 @@ final class WeirFilterIT {
   }
 
   @Test
-  void callersThatNobodyKnows_areRefused() throws Exception {
+  void unknownCallers_areRefused() throws Exception {
     assertEquals(401, get("/v1/items/1", null).statusCode());
     assertEquals(401, get("/v1/items/1", "weir_nobody").statusCode());
     // longer than every valid key
@@ -267,7 +267,7 @@ final class WeirFilterIT {
   }
 
   @Test
-  void tokenThatIsNotAccepted_servesNobody_thoughTheModeIsOpen() throws Exception {
+  void refusedToken_servesNoCaller_evenInModeOpen() throws Exception {
     HttpServer refusing =
         HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     refusing.createContext(

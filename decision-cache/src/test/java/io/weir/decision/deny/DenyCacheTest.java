@@ -112,7 +112,7 @@ final class DenyCacheTest {
 
   /** The time of a denial is only known to be after the request. */
   @Test
-  void time_countsFromTheQuestion_whatIsToldFromTheAnswer() {
+  void time_countsFromTheRequest_retryAfterFromTheReply() {
     long asked = nowNanos;
     passMillis(50);
     cache.note(
@@ -169,7 +169,7 @@ final class DenyCacheTest {
   }
 
   @Test
-  void ofSeveralBuckets_thoseThatAreKnownToBeShortAreTold() {
+  void ofSeveralBuckets_knownShortagesAreReturned() {
     List<BucketRequest> buckets =
         List.of(new BucketRequest("a", LIMIT, true), new BucketRequest("b", LIMIT, true));
     note(new Check(buckets, 5), sufficient(), insufficient(2, 300));

@@ -65,7 +65,7 @@ final class ClusterMapTest {
   }
 
   @Test
-  void merge_serverThatDoesNotKnowThatItWasReplaced_isNotBelieved() {
+  void merge_replacedServer_isIgnored() {
     ClusterView cutOff =
         view(
             A,

@@ -198,7 +198,7 @@ class ClusterReshardingIT {
 
   /** Regression: while a slot was being moved, no correction in the same call was applied. */
   @Test
-  void slotOnItsWay_itsCorrectionWaits_andThoseBesideItDoNot() throws Exception {
+  void movingSlot_itsCorrectionWaits_othersDoNot() throws Exception {
     fixture.cluster.beginMove(100, 0, 1);
     while (fixture.cluster.moveKeys(100, 0, 1, 10) > 0) {
       // until all are moved

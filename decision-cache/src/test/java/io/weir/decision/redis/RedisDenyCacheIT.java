@@ -143,7 +143,7 @@ class RedisDenyCacheIT {
   }
 
   @Test
-  void connectionLost_isAskedAnew() throws Exception {
+  void connectionLost_isQueriedAgain() throws Exception {
     takeAll();
     assertInstanceOf(Denied.class, cache.take(check(1)));
     commands.del("w1:{deny}:day");
@@ -154,7 +154,7 @@ class RedisDenyCacheIT {
   }
 
   @Test
-  void cacheThatTurnedCold_isAskedAnew() {
+  void cacheThatLostItsState_isQueriedAgain() {
     String life = ServerInfo.of(commands.info("server")).life();
     commands.set(new String(LifeKeys.marker(), StandardCharsets.UTF_8), life);
     takeAll();

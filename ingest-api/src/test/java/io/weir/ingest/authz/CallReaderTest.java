@@ -221,7 +221,7 @@ final class CallReaderTest {
 
   /** A caller must not be able to choose by which of two it is known. */
   @Test
-  void tokenIsLookedAtFirst_andWhatIsBesideItNotAtAll() {
+  void tokenIsReadFirst_otherFieldsAreIgnored() {
     for (CallIdentity next :
         List.of(new CallIdentity.ClientName("X-Client"), new CallIdentity.ClientKey("X-Key"))) {
       AuthzSettings settings = byToken("Authorization", next);

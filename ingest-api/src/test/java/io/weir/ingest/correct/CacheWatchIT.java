@@ -189,7 +189,7 @@ final class CacheWatchIT {
   }
 
   @Test
-  void callsTopicMissing_restorationIsAbandoned_andBegunAnewWhenItIsThere() throws Exception {
+  void callsTopicMissing_restorationIsAbandoned_andBeginsAgainLater() throws Exception {
     kafka.close();
     kafka = TestKafka.borrow();
     life.set(Warmth.COLD);
@@ -197,14 +197,14 @@ final class CacheWatchIT {
     Await.until("it is abandoned", () -> !life.abandoned().isEmpty());
     assertEquals(0, begun());
     createCallsTopic();
-    assertBegunAnew();
+    assertBeginsAgain();
   }
 
   @Test
   @FullSuite(
       reason =
           "waits 5 s and more for a broker that is away; the same without the topic always runs")
-  void kafkaAway_restorationIsAbandoned_andBegunAnewWhenItIsBack() throws Exception {
+  void kafkaUnavailable_restorationIsAbandoned_andBeginsAgain() throws Exception {
     kafka.close();
     kafka = TestKafka.start();
     createCallsTopic();
@@ -214,10 +214,10 @@ final class CacheWatchIT {
     Await.until("it is abandoned", () -> !life.abandoned().isEmpty());
     assertEquals(0, begun());
     kafka.restart();
-    assertBegunAnew();
+    assertBeginsAgain();
   }
 
-  private void assertBegunAnew() throws Exception {
+  private void assertBeginsAgain() throws Exception {
     Await.until("it is begun", () -> begun() == 1);
     stopWatches();
 

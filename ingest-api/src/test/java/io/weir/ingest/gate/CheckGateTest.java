@@ -137,7 +137,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void submit_cacheThatTakesLongerThanTheCallersPatience_isDecidedByFailureModes() {
+  void submit_cacheSlowerThanTheTimeout_isDecidedByFailureModes() {
     CompletableFuture<Decision> never = new CompletableFuture<>();
     cache.pending = never;
     CheckGate gate = gate(1, enforced("burst", CacheFailureMode.OPEN));
@@ -489,7 +489,7 @@ final class CheckGateTest {
 
   /** Regression: while a held quota waited, a limit that clients share was not evaluated. */
   @Test
-  void check_coldCache_sharedLimitBesideAHeldQuota_isAskedOnTheNode() {
+  void check_coldCache_sharedLimitAndHeldQuota_isDecidedLocally() {
     cache.cause = Cause.COLD;
     Policy shared =
         new Policy(
@@ -509,7 +509,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_coldCache_denyPolicyBesideAHeldQuota_denies() {
+  void check_coldCache_denyPolicyAndHeldQuota_denies() {
     cache.cause = Cause.COLD;
     Policy deny =
         new Policy(

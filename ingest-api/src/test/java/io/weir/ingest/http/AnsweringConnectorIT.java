@@ -78,7 +78,7 @@ final class AnsweringConnectorIT {
   }
 
   @Test
-  void answersThatComeWhileTheThreadIsHeld_areWrittenTogether_andTheWaitIsTold() throws Exception {
+  void responsesDuringAHeldThread_areWrittenTogether_waitIsMeasured() throws Exception {
     try (RawHttp first = ask("/");
         RawHttp second = ask("/");
         RawHttp third = ask("/")) {

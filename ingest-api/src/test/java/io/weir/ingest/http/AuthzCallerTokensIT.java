@@ -78,7 +78,7 @@ final class AuthzCallerTokensIT {
 
   @ParameterizedTest
   @EnumSource(AuthzDialect.class)
-  void tokenThatIsNotAccepted_is401_andItsRuleIsTold(AuthzDialect dialect) throws Exception {
+  void refusedToken_is401_andNamesTheRule(AuthzDialect dialect) throws Exception {
     Map<String, String> rules = new LinkedHashMap<>();
     rules.put(
         CallerIssuer.sign(CallerIssuer.key(node.issuer.key().getKeyID()), claims("acme")),

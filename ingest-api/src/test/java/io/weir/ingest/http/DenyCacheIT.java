@@ -21,7 +21,7 @@ class DenyCacheIT {
       "weir_checks_total{decided_by=\"deny-cache\",verdict=\"denied\"}";
 
   @Test
-  void overTheLimit_isDeniedByTheNode_andToldWhatIsKnown(@TempDir Path folder) throws Exception {
+  void overTheLimit_isDeniedByTheNode_withKnownFigures(@TempDir Path folder) throws Exception {
     Path policies = folder.resolve("two.yml");
     Files.writeString(
         policies,

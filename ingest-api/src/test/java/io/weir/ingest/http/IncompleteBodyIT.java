@@ -22,7 +22,7 @@ final class IncompleteBodyIT {
 
   /** Once, this was answered 400, by which a correct client does not try again. */
   @Test
-  void nodeStops_beforeTheBodyIsWhole_isToldToTryAgain() throws Exception {
+  void nodeStops_beforeTheBodyIsComplete_is503() throws Exception {
     TestNode node = TestNode.start(folder, Map.of("WEIR_STOP_DELAY", "PT0S"));
     try (RawHttp half = node.connect()) {
       half.send(HALF);

@@ -126,7 +126,7 @@ final class PolicyRoutesIT {
   }
 
   @Test
-  void whoChangesIt_isTold() throws Exception {
+  void entry_namesItsEditor() throws Exception {
     put("/v1/policies/who", policy("WHO *", 5, "enforce"), "Weir-Changed-By", "alice");
     JsonNode entry = JSON.readTree(node.get("/v1/policies/who").body());
     assertEquals("alice (HTTP from 127.0.0.1)", entry.path("changed_by").asText());

@@ -119,7 +119,7 @@ final class SlowReadersIT {
    */
   @ParameterizedTest
   @ValueSource(strings = {"a batch", "GET /v1/check/batch", "GET /problems/overloaded"})
-  void callersThatPipelineAndDoNotReadAnswers_keepNobodyElseOff(String what) throws Exception {
+  void callersThatPipelineWithoutReading_doNotBlockOthers(String what) throws Exception {
     byte[] requests =
         what.equals("a batch")
             ? pipelined(batchOfProblems(200), 40)
@@ -144,7 +144,7 @@ final class SlowReadersIT {
   /** Once, five such callers kept everybody's scrapes off. */
   @ParameterizedTest
   @ValueSource(strings = {"GET /metrics", "POST /metrics"})
-  void scrapersThatDoNotReadAnswers_keepNobodyElseOff(String what) throws Exception {
+  void scrapersThatDoNotRead_doNotBlockOthers(String what) throws Exception {
     byte[] requests =
         (what + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
             .repeat(4_000)

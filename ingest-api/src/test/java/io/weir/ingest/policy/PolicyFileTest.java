@@ -535,7 +535,7 @@ final class PolicyFileTest {
 
   /** Regression: these problems were reported only if everything else was right. */
   @Test
-  void parse_duplicateNamesAndForbiddenFields_areReportedBesideOtherProblems() {
+  void parse_duplicateNamesAndForbiddenFields_areReportedWithOthers() {
     List<String> problems =
         invalid(
             """
@@ -560,7 +560,7 @@ final class PolicyFileTest {
   }
 
   @Test
-  void parse_policiesNotAList_isReportedBesideAWrongCalendar() {
+  void parse_policiesNotAList_isReportedWithAWrongCalendar() {
     List<String> problems = invalid("policies: 3\nclients:\n  acme: []\n");
 
     assertHolds(problems, "policies must be a list");

@@ -110,7 +110,7 @@ final class CallRecorderTest {
 
   /** Once, the backlog that grows meanwhile took the turn of the line that says why it grows. */
   @Test
-  void runOnce_sealingKeepsFailing_isLoggedRepeatedly_besideTheBacklog() throws Exception {
+  void runOnce_sealingKeepsFailing_isLoggedRepeatedly_andTheBacklog() throws Exception {
     FailingJournal journal = new FailingJournal(inMemory());
     journal.failsToSeal = true;
     CallRecorder recorder = open(journal, () -> producer, RecorderThreads.none().faults());
@@ -234,7 +234,7 @@ final class CallRecorderTest {
   }
 
   @Test
-  void submit_linesThatAreWatched_areToldOfOnceWhenKafkaHasAllOfThem() throws Exception {
+  void submit_withListener_runsItOnce_whenKafkaHasAllLines() throws Exception {
     CallRecorder recorder = open();
     nanos.addAndGet(recorder.runOnce());
     AtomicInteger told = new AtomicInteger();

@@ -79,7 +79,7 @@ final class DecisionClockTest {
   }
 
   @Test
-  void now_severalServers_followsTheSlowest_whoeverDecided() {
+  void now_severalServers_followsTheSlowest() {
     clock.observe("a", 103_000);
     assertEquals(102_999, clock.nowEpochMillis());
     clock.observe(104_000); // of the only server

@@ -169,7 +169,7 @@ final class KafkaCallLogIT {
   }
 
   @Test
-  void close_afterCalls_sendsAllToKafkaAndSaysGoodbye() throws Exception {
+  void close_afterCalls_sendsAll_andTheFinalHeartbeat() throws Exception {
     KafkaCallLog log = open(config());
     record(log, "a", 500);
 
@@ -187,7 +187,7 @@ final class KafkaCallLogIT {
   }
 
   @Test
-  void reopen_afterClose_beginsANewEpochBehindTheGoodbyeOfTheOld() throws Exception {
+  void reopen_afterClose_newEpochFollowsTheFinalHeartbeat() throws Exception {
     try (KafkaCallLog log = open(config())) {
       record(log, "a", 100);
     }

@@ -441,7 +441,7 @@ final class KafkaCallLogTest {
   }
 
   @Test
-  void close_everythingSent_saysGoodbye() throws Exception {
+  void close_everythingSent_sendsFinalHeartbeat() throws Exception {
     producers.clear();
     HeldProducer open = HeldProducer.open();
     producers.add(open);
@@ -465,7 +465,7 @@ final class KafkaCallLogTest {
   }
 
   @Test
-  void close_kafkaSilent_saysNoGoodbyeAndIsBounded() throws Exception {
+  void close_kafkaSilent_endsWithoutFinalHeartbeat() throws Exception {
     KafkaCallLog log = open(config());
     log.record(log.begin(), call("a"));
 

@@ -160,7 +160,7 @@ final class RefusedBatchTest {
    * epoch, and a window was closed without its calls.
    */
   @Test
-  void refusedBatchOfTheOldEpoch_isOvertakenByNeitherGoodbyeNorNewEpoch() throws Exception {
+  void refusedBatchOfTheOldEpoch_isBeforeFinalHeartbeatAndNewEpoch() throws Exception {
     KafkaCallLog old = open(onDisk());
     record(old, 0, 2);
     old.close();
@@ -215,7 +215,7 @@ final class RefusedBatchTest {
    * waited for no epoch.
    */
   @Test
-  void announcementOfTheNewEpochFails_goodbyeWaitsUntilItSucceeds() throws Exception {
+  void announcementOfTheNewEpochFails_finalHeartbeatWaits() throws Exception {
     // with producers of its own: it may still be connecting when it is closed
     open(onDisk(), HeldProducer.inOrder(new ConcurrentLinkedQueue<>())).close();
     now.addAndGet(60_000);

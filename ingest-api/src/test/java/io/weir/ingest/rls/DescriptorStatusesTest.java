@@ -42,7 +42,7 @@ final class DescriptorStatusesTest {
   }
 
   @Test
-  void unit_isToldIfTheLimitIsOfOne() {
+  void unit_isSetIfTheLimitHasOne() {
     TokenBucketLimit bucket = new TokenBucketLimit(10, 10, 60_000_000);
     assertEquals(Unit.MINUTE, Units.of(bucket, 60_000_000));
     assertEquals(Unit.UNKNOWN, Units.of(bucket, 60_000_001));

@@ -493,7 +493,7 @@ final class RateLimitServerIT {
 
   /** Frames of HTTP/2 by hand (RFC 9113): a client of the library does not ping that often. */
   @Test
-  void peerThatPingsTooOften_isToldToGoAway() throws Exception {
+  void peerThatPingsTooOften_getsGoAway() throws Exception {
     byte[] settings = new byte[9];
     settings[3] = 4;
     byte[] ping = new byte[9 + 8];

@@ -337,7 +337,7 @@ final class RateLimitServiceIT {
   }
 
   @Test
-  void policiesOfClients_applyBesideThoseOfDescriptors() {
+  void policiesOfClients_applyWithThoseOfDescriptors() {
     RateLimitDescriptor acme = descriptor("tenant", "acme", "kind", "ten");
 
     assertEquals("whole-client", limitOf(acme));
@@ -399,7 +399,7 @@ final class RateLimitServiceIT {
   }
 
   @Test
-  void numbersThatAreTooLarge_areToldAsTheGreatestOf32Bits() {
+  void tooLargeNumbers_areReducedTo32Bits() {
     DescriptorStatus status = one(descriptor("kind", "huge"));
 
     assertEquals(0xffff_ffffL, Integer.toUnsignedLong(status.getLimitRemaining()));

@@ -87,7 +87,7 @@ final class BucketReconcilerTest extends ReconcilerFixture {
 
   /** Found by {@code ./weir sim}, seed 20053738. */
   @Test
-  void gap_besideTheLateFirstChargeOfALife_isCredited_sinceTheBucketOwedMore() {
+  void gap_withTheLateFirstChargeOfAnEpoch_isCredited() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 100, new Charge(BUCKET, 30, LIMIT, null));
     // flushed; one at T + 2.1 s is never recorded
@@ -121,7 +121,7 @@ final class BucketReconcilerTest extends ReconcilerFixture {
 
   /** Found by {@code ./weir sim}, seed 21412: the limit was raised in the epoch. */
   @Test
-  void freshEpoch_withLessAfterEarlierChargesOfIt_isBelieved() {
+  void freshEpoch_withFewerTokensAfterItsCharges_isTrusted() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 20_000, charge((T + 19_000) * 1_000, 0, 1, 3, T + 60_000));
     watermark(T + 20_500);
@@ -183,7 +183,7 @@ final class BucketReconcilerTest extends ReconcilerFixture {
    * and its correction begins an epoch over what three charges, not recorded yet, have left.
    */
   @Test
-  void firstRecordUnstamped_earlierChargesAreBelieved_andDebitedOnce() {
+  void firstRecordUnstamped_earlierChargesAreTrusted_debitedOnce() {
     take(T + 50, new Charge(BUCKET, 1, LIMIT, null));
     long epoch = (T + 100) * 1_000;
     take(T + 200, charge(epoch, 1, 1, 1, T + 4_000));
@@ -377,7 +377,7 @@ final class BucketReconcilerTest extends ReconcilerFixture {
 
   /** The same for a node's clock; its call was clamped at the debt cap before the next stamp. */
   @Test
-  void nodeClockAhead_laterUnstampedCallIsDebitedInFull_onceAStampIsBelieved() {
+  void nodeClockAhead_unstampedCallIsDebitedInFull_afterATrustedStamp() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 200_000, new Charge(BUCKET, 1, LIMIT, null));
     watermark(T + 100);

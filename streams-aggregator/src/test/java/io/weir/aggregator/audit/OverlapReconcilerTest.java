@@ -236,7 +236,7 @@ final class OverlapReconcilerTest extends ReconcilerFixture {
 
   /** Once, what the first stamp of a bucket was trusted to contain was counted again. */
   @Test
-  void recordOfBeforeABelievedStamp_isNotCountedAgain() {
+  void recordBeforeATrustedStamp_isNotCountedAgain() {
     take(T, quotaCharge(1, 1, 30)); // the log lacks the beginning
     take(T - 100, quotaCharge(1, 5, 29));
     take(T + 100, quotaCharge(1, 4, 34));
@@ -248,7 +248,7 @@ final class OverlapReconcilerTest extends ReconcilerFixture {
   }
 
   @Test
-  void recordOfBeforeABelievedStamp_ofAnEpochThatHasEnded_isNotCountedAgain() {
+  void recordBeforeATrustedStamp_ofAnEndedEpoch_isNotCountedAgain() {
     take(T, charge(EPOCH, 1, 1, 30, T + 30_000), charge(EPOCH, 1, 1, 32, T + 32_000));
     take(T + 40_000, charge((T + 40_000) * 1_000, 0, 1, 1, T + 41_000)); // full before
     take(T - 100, charge(EPOCH, 1, 5, 29, T + 29_000));

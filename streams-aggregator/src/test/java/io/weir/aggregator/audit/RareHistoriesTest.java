@@ -39,7 +39,7 @@ final class RareHistoriesTest extends ReconcilerFixture {
 
   /** The first stamp is trusted, but contains no more than its counter says. */
   @Test
-  void cacheWentBackBeforeABelievedStamp_recordsOfBeforeAreOwed() {
+  void cacheWentBackBeforeATrustedStamp_earlierRecordsAreMissing() {
     // charged 1..30 until T - 600; goes back to 10 at T - 500; 21 more until T: charged 31
     take(T, charge(EPOCH, 1, 1, 31, T + 31_000));
     take(T - 600, charge(EPOCH, 1, 20, 30, T + 29_400)); // lost by the cache

@@ -34,7 +34,7 @@ final class BrokerClockTest {
   }
 
   @Test
-  void brokerClockAheadFromTheFirstRecord_isNotBelievedForEver() {
+  void brokerClockAheadFromTheFirstRecord_isNotTrustedForEver() {
     memory.takeCacheLoss("first", T, T + 40 * DAY);
     take(T, T + 40 * DAY, call("while", T));
     take(T + 3_000, T + 3_000, call("after", T + 2_900));

@@ -74,7 +74,7 @@ final class JournalsTest {
   }
 
   @Test
-  void journalReopenedAfterItsGoodbye_leavesWindowsComplete() {
+  void journalReopenedAfterFinalHeartbeat_windowsAreComplete() {
     batch("n", T, 0, 0, calls("a", 3));
     now += 60_000;
     depart("n", T, 3, 0);

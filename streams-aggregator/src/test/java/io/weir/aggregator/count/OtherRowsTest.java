@@ -65,7 +65,7 @@ final class OtherRowsTest {
   }
 
   @Test
-  void nextWindow_beginsAnew() {
+  void nextWindow_hasOwnRowsAgain() {
     take(T + 100, call("a", 1), call("b", 2), call("c", 4));
     take(T + 10_100, at(call("c", 8), T + 10_001));
     memory.take(Calls.heartbeat("n", lines, T + 22_000), new byte[0], T + 22_001);

@@ -55,7 +55,7 @@ final class PartitionCounterTest {
   }
 
   @Test
-  void take_lowWatermarkBeyondBrokersClock_isBelievedOnlyUpToIt() {
+  void take_lowWatermarkBeyondBrokersClock_isReducedToIt() {
     take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
 
     memory.take(Calls.heartbeat("n", 1, T + 86_400_000), new byte[0], T + 5_000);

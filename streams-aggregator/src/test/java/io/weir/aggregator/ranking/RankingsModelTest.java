@@ -85,7 +85,7 @@ final class RankingsModelTest {
   }
 
   @Test
-  void whileThePartitionIsRead_andOfWindowsThatAreGone_nothingIsTold() {
+  void whileThePartitionIsRead_andOfOldWindows_returnsNothing() {
     write(0, state("a", "calls", "e", START, 5, 0));
     RankingSelection all = selection(Subject.CLIENTS, Measure.QUANTITY, "calls", START, "");
     assertTrue(rankings.weights(0, all).isEmpty(), "not followed");

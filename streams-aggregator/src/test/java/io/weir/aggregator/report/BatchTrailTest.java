@@ -24,7 +24,7 @@ final class BatchTrailTest {
   }
 
   @Test
-  void lowWatermark_behindAHole_isNotBelievedUntilItCloses() {
+  void lowWatermark_behindAHole_isIgnoredUntilItCloses() {
     BatchTrail trail = BatchTrail.startingAt(batch(1, 100));
     trail.take(batch(1, 100), 1_000);
 
@@ -39,7 +39,7 @@ final class BatchTrailTest {
   }
 
   @Test
-  void lowWatermark_beyondTheBrokersTime_isNotBelieved() {
+  void lowWatermark_beyondTheBrokersTime_isReduced() {
     BatchTrail trail = BatchTrail.startingAt(heartbeat(5, 9_000));
     trail.take(heartbeat(5, 9_000), 1_000);
 

@@ -210,7 +210,7 @@ final class BillingReportTest {
 
   /** An anchor of the 28th, the 29th, the 30th and the 31st has its period begin on 02-28. */
   @Test
-  void periodsOfOneNameAndZone_afterAChangeOfTheAnchor_areToldApart() {
+  void periodsOfOneNameAndZone_afterAChangeOfTheAnchor_areSeparate() {
     count("2027-03-10T00:00:00Z", calendar("Europe/Paris", 28), "-");
     count("2027-03-29T10:00:00Z", calendar("Europe/Paris", 31), "-");
     UsageQuery query = query("from", "2027-03-01", "to", "2027-03-30");

@@ -42,7 +42,7 @@ final class BucketsTest {
   }
 
   @Test
-  void sixHours_whenClocksGoBack_beginAnewAtMidnight() {
+  void sixHours_whenClocksGoBack_beginAgainAtMidnight() {
     assertEquals(
         List.of(6L, 6L, 6L, 6L, 1L, 6L),
         hours("PT6H", "2026-10-24T22:00:00Z", "2026-10-26T05:00:00Z", PARIS));

@@ -26,7 +26,7 @@ final class EventFormatTest {
   private static final String KEY = BucketKey.of("burst", "acme").text();
 
   @Test
-  void remaining_ofACharge_isWhatTheCallerWasTold() {
+  void remaining_ofACharge_isThatOfTheResponse() {
     // decided within the millisecond, at .123456, with 99 left: full again 600 ms later
     long fullAt = AT * 1_000 + 456 + 600_000;
 

@@ -87,7 +87,7 @@ final class PeerReportsTest {
   }
 
   @Test
-  void allPeersHang_noAnswerIsReturnedWithinThePatience() throws Exception {
+  void allPeersHang_returnsEmptyWithinTheTimeout() throws Exception {
     try (ServerSocket still = new ServerSocket(0, 9, InetAddress.getLoopbackAddress())) {
       Peer stopped = new Peer("127.0.0.1", still.getLocalPort());
       PeerReports.ForwardedRequest brief =

@@ -96,7 +96,7 @@ final class RankingReportsTest {
   }
 
   @Test
-  void clients_areThoseOfEachPartitionOnce_itsErrorBesideThem() throws Exception {
+  void clients_areThoseOfEachPartitionOnce_withItsError() throws Exception {
     JsonNode answer = answered(RankingSelection.Subject.CLIENTS, 2);
 
     assertEquals(

@@ -30,7 +30,7 @@ final class ReadThroughTimesTest {
   }
 
   @Test
-  void partitionOfWhichNothingIsKnown_isReadAnew() {
+  void unknownPartition_isReadAgain() {
     assertTrue(held.isTooOldAt(0));
     assertTrue(held.isTooOld(PARTITION));
   }
@@ -158,7 +158,7 @@ final class ReadThroughTimesTest {
   }
 
   @Test
-  void topicThatKeepsNoTombstones_isNotReadAnewForEver() {
+  void topicWithoutTombstones_isNotReadForEver() {
     ReadThroughTimes none = new ReadThroughTimes(Duration.ZERO, barriers, () -> now);
     none.beginFromStart(PARTITION);
     now += 3_000;

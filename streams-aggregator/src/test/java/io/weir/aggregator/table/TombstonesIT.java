@@ -87,7 +87,7 @@ final class TombstonesIT {
   }
 
   @Test
-  void tableThatWasAwayForTooLong_isReadAnew() throws Exception {
+  void tableClosedForTooLong_isReadAgain() throws Exception {
     try (TestKafka kafka = withRows(TestKafka.borrow());
         TableStore store = open()) {
       leave(store, Duration.ofDays(4));
@@ -120,7 +120,7 @@ final class TombstonesIT {
 
   /** Nothing comes that would show it: the topic is idle. */
   @Test
-  void kafkaAwayForTooLong_isReadAnew_whenItIsBack() throws Exception {
+  void kafkaUnavailableForTooLong_isReadAgain() throws Exception {
     Duration kept = Duration.ofSeconds(8);
     try (TestKafka kafka = withRows(TestKafka.start());
         TableStore store = open();
@@ -191,7 +191,7 @@ final class TombstonesIT {
   /** What the other tests take for granted of Kafka: row and tombstone are gone from the topic. */
   @Test
   @FullSuite(
-      reason = "waits for Kafka's cleaner; tableThatWasAwayForTooLong_isReadAnew always runs")
+      reason = "waits for Kafka's cleaner; tableClosedForTooLong_isReadAgain always runs")
   void rowWhoseTombstoneKafkaRemovedUnread_isGone() throws Exception {
     Duration kept = Duration.ofSeconds(8);
     try (TestKafka kafka = withRows(TestKafka.start())) {

@@ -90,7 +90,7 @@ final class RestoreIT {
 
   /** The runbook of a lost ledger: create the topic, then reset the aggregators. */
   @Test
-  void ledgerLost_recreatedAndCountedAnew_everyAnswerIsBilledOnce_alsoByABillingJob()
+  void ledgerLost_recountedFromCalls_everyCallIsBilledOnce()
       throws Exception {
     Instant begun = Instant.now();
     Caller caller = new Caller(() -> checkUrl);

@@ -105,7 +105,7 @@ final class SecuredKafkaIT {
   }
 
   @Test
-  void secretThatTheIssuerDoesNotKnow_isToldAsSuch(@TempDir Path own) throws Exception {
+  void unknownClientSecret_isReportedAsSuch(@TempDir Path own) throws Exception {
     try (SecuredProcesses others = new SecuredProcesses(SecuredKafka.Identity.OAUTHBEARER, own)) {
       Map<String, String> environment = others.environment("weir-audit");
       environment.put(
@@ -134,7 +134,7 @@ final class SecuredKafkaIT {
   }
 
   @Test
-  void passwordThatIsWrong_isToldAsSuch() throws Exception {
+  void wrongPassword_isReportedAsSuch() throws Exception {
     Map<String, String> environment = processes.environment("weir-audit");
     environment.put(
         "WEIR_KAFKA_SASL_JAAS_CONFIG",

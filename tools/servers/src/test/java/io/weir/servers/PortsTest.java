@@ -33,7 +33,7 @@ final class PortsTest {
 
   /** Once, a broker's own port was given to its controller, since nobody listened there yet. */
   @Test
-  void requireFree_portIsKept_andGivenToNobodyElse() throws Exception {
+  void requireFree_portIsReserved() throws Exception {
     int wanted = Ports.free();
     Ports.requireFree(wanted, "Kafka", "WEIR_KAFKA_PORT");
 

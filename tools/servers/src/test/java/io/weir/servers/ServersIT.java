@@ -58,7 +58,7 @@ final class ServersIT {
   }
 
   @Test
-  void redis_logThatHasGrown_beginsAnew() throws Exception {
+  void redis_largeLog_isRotated() throws Exception {
     Path log = folder.resolve("redis.log");
     Files.write(log, new byte[11 << 20]);
 

@@ -25,7 +25,7 @@ final class KafkaRefusalTest {
   }
 
   @Test
-  void credentials_thatKafkaDoesNotAccept_areToldAsSuch() {
+  void credentials_thatKafkaRefuses_areReportedAsSuch() {
     assertTrue(
         KafkaRefusal.explain(new SaslAuthenticationException("no"), "Read", "")
             .startsWith("Kafka does not accept the credentials: no"));
@@ -33,7 +33,7 @@ final class KafkaRefusalTest {
 
   /** The issuer may be unavailable, so a retry may succeed. */
   @Test
-  void credentials_thatAnIssuerDoesNotGive_areToldAsSuch_withoutNamesOfClasses() {
+  void credentials_thatAnIssuerRefuses_areReported_withoutClassNames() {
     LoginException login = new LoginException("java.io.IOException: The response code 401");
     login.initCause(new IOException("java.io.IOException: The response code 401"));
     KafkaException failure = new KafkaException("Failed to create new client", login);
@@ -46,7 +46,7 @@ final class KafkaRefusalTest {
   }
 
   @Test
-  void otherFailures_areToldOtherwise() {
+  void otherFailures_areReportedOtherwise() {
     TimeoutException away = new TimeoutException("away");
 
     assertFalse(KafkaRefusal.is(away));

@@ -65,7 +65,7 @@ final class FairTurnsTest {
   }
 
   @Test
-  void waiterWhosePatienceEnds_isPassedOver() throws Exception {
+  void waiterWhoseTimeoutEnds_isPassedOver() throws Exception {
     assertTrue(turns.acquire("a", 0));
     assertFalse(turns.acquire("b", 1));
     turns.release("a");

@@ -131,16 +131,16 @@ final class LostPoliciesIT extends PolicyLogFixture {
 
   /** Regression: a node ran without limits, and reported that all was well. */
   @Test
-  void policiesTopicDeletedAndCreated_isToldAndNothingChanges_untilAllIsPublishedAnew()
+  void policiesTopicRecreated_isReported_policiesStayUntilRepublished()
       throws Exception {
-    assertToldAndNothingChanges(Topics.POLICIES.name());
+    assertReportedAndUnchanged(Topics.POLICIES.name());
   }
 
   @Test
   @FullSuite(reason = "as the topic of policies, which always runs; a deletion takes seconds")
-  void clientsTopicDeletedAndCreated_isToldAndNothingChanges_untilAllIsPublishedAnew()
+  void clientsTopicRecreated_isReported_clientsStayUntilRepublished()
       throws Exception {
-    assertToldAndNothingChanges(Topics.CLIENTS.name());
+    assertReportedAndUnchanged(Topics.CLIENTS.name());
   }
 
   /** Regression: its file, which may be older than the published policies, replaced everything. */
@@ -162,7 +162,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
     return policy.put("effective_from", time.toString());
   }
 
-  private void assertToldAndNothingChanges(String topic) throws Exception {
+  private void assertReportedAndUnchanged(String topic) throws Exception {
     change(PolicyEdits.apply(file("all", 2)));
     follower("one", null);
     deleteTopics(List.of(topic));

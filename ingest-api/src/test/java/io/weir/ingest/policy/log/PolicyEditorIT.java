@@ -95,7 +95,7 @@ final class PolicyEditorIT extends PolicyLogFixture {
   }
 
   @Test
-  void editorThatDiesInTheMiddle_leavesNothing_andStopsNobody() throws Exception {
+  void editorThatDies_leavesNothing_andBlocksNoEditor() throws Exception {
     first(bucket("a", 5));
     try (KafkaProducer<byte[], byte[]> dead = producer(PolicyEditor.TRANSACTIONAL_ID)) {
       dead.initTransactions();
@@ -190,7 +190,7 @@ final class PolicyEditorIT extends PolicyLogFixture {
 
   /** Regression: with less than five seconds left no attempt was made. */
   @Test
-  void littlePatience_isEnoughWhenKafkaAnswers() throws Exception {
+  void shortTimeout_isEnoughIfKafkaReplies() throws Exception {
     first(bucket("a", 5));
     assertTrue(
         editor
@@ -265,7 +265,7 @@ final class PolicyEditorIT extends PolicyLogFixture {
 
   /** Regression: the editor retried until its timeout, and did not say what to change. */
   @Test
-  void brokerThatAllowsShortTransactionsOnly_isToldInOneSentence_unlessTheChangeIsShort(
+  void brokerWithShortTransactions_isReported_unlessTheChangeIsShort(
       @TempDir Path own) throws Exception {
     int port = Ports.free();
     KafkaNode node =

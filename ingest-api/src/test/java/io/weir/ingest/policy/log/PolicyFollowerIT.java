@@ -206,7 +206,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
         "group/x {\"version\":2,\"part\":1,\"parts\":1,\"policies_version\":2,"
             + "\"clients_version\":0,\"changed_at_ms\":1,\"group\":{}}"
       })
-  void whatCannotBeRead_isNotInForce_untilAllIsPublishedAnew(String record) throws Exception {
+  void unreadableRecord_isNotInForce_untilAllIsRepublished(String record) throws Exception {
     first(bucket("a", 5), bucket("b", 5));
     PolicyFollower follower = follower("one", null);
     boolean isOfANewerRelease = record.contains("changed_at_ms");
@@ -240,7 +240,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
   /** Regression: a node reported that all was well while Kafka was unavailable. */
   @Test
   @Tag(STOPS_KAFKA)
-  void kafkaAwayWhileFollowing_isTold_andTheEndOfItToo() throws Exception {
+  void kafkaUnavailable_isReported_untilItReturns() throws Exception {
     first(bucket("a", 5));
     PolicyFollower follower = follower("one", null);
     assertTrue(follower.health().ok());

@@ -126,7 +126,7 @@ final class FullTimesTest {
 
   /** Once, a limit that changed while the clock was ahead kept all from counting until then. */
   @Test
-  void notBeyond_afterARestartWithTheClockAhead_startsAnew() {
+  void notBeyond_afterARestartWithTheClockAhead_restarts() {
     times.restart(1_000);
     times.observeClock(50, 5);
     times.add(40, 80);

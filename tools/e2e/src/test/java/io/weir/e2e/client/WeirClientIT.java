@@ -116,7 +116,7 @@ final class WeirClientIT {
   }
 
   @Test
-  void apiKey_namesItsClient_andOneThatNobodyHas_isRefused() {
+  void apiKey_namesItsClient_unknownKeyIsRefused() {
     try (WeirClient client = patient()) {
       assertEquals("acme", allowed(client.check(Call.ofApiKey(NodeProcesses.KEY))).client());
 
@@ -153,7 +153,7 @@ final class WeirClientIT {
   }
 
   @Test
-  void nobodyThere_isDecidedByTheMode() throws Exception {
+  void noNode_isDecidedByTheMode() throws Exception {
     URI nobody = URI.create("http://127.0.0.1:" + Ports.free());
     try (WeirClient open = to(FailureMode.OPEN, nobody).build();
         WeirClient closed = to(FailureMode.CLOSED, nobody).build()) {
