@@ -27,7 +27,7 @@ public final class LogBudget extends TurboFilter {
   private final Map<String, Budget> budgets = new ConcurrentHashMap<>();
   private final LongSupplier nanoClock;
 
-  /** The token bucket of lines that one logger may still write. */
+  /** The token bucket that limits the lines of one logger. */
   private static final class Budget {
     private long lines = BURST;
     private long refilledNanos;

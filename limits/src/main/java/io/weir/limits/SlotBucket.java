@@ -15,10 +15,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>If the cache's clock has stepped back since the slots were written, the time of the write
  * counts as now. Each lease then has the remaining time that it had when the slots were written.
- * Another holder
- * therefore never gets a slot that is in use. The slot of a crashed holder is free at most one
- * lease after the step. Weir ignores a lease that ends more than twice the longest lease from now,
- * because Weir never writes such a lease.
+ * Another holder therefore never gets a slot that is in use. The slot of a crashed holder is free
+ * at most one lease after the step. Weir never writes a lease that ends later than twice the
+ * longest lease from now, and therefore ignores such a lease.
  *
  * @param limit the limit
  * @param slots the stored slots

@@ -109,9 +109,9 @@ final class NameCheck {
    * heartbeats for the group member of this request, so Kafka removes the member at the session
    * timeout.
    *
-   * <p>A session begins again when a rebalance ends. So this method waits for the session timeout
-   * and {@link #MARGIN} after the last rebalance, but in total at most {@value #MAX_WAITS} times
-   * the sum of both. Returns false if Kafka does not answer.
+   * <p>A session begins again when a rebalance ends. So this method waits for the sum of the
+   * session timeout and {@link #MARGIN} after the last rebalance, but in total at most {@value
+   * #MAX_WAITS} times this sum. Returns false if Kafka does not answer.
    */
   static boolean isTaken(StreamsSettings settings) {
     String thread = Thread.currentThread().getName();

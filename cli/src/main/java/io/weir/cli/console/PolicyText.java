@@ -68,7 +68,7 @@ public final class PolicyText {
     }
   }
 
-  /** Returns patterns joined by "or"; if there are many, only the first ones. */
+  /** Returns patterns joined by "or"; if there are many patterns, only the first patterns. */
   public static String anyOf(List<String> patterns) {
     return NameList.of(patterns, "or");
   }

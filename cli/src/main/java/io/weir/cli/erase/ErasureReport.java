@@ -9,14 +9,14 @@ import org.jspecify.annotations.Nullable;
  *
  * @param partition the client's partition
  * @param over number of rows that were out of reach; they are erased, except by a dry run
- * @param firstOver start of the first window of the rows that were out of reach; null if there are
- *     no such rows
- * @param lastOver end of the last window of the rows that were out of reach; null if there are no
- *     such rows
+ * @param firstOver start of the first window with a row out of reach; null if no row was out of
+ *     reach
+ * @param lastOver end of the last window with a row out of reach; null if no row was out of reach
  * @param inReach number of rows that are still in reach; they are not erased
  * @param allOver time at which all rows are out of reach; null if no row is in reach, or if {@code
  *     neverOver} is true
- * @param neverOver whether a row stays in reach for ever, because the calls topic keeps its records
+ * @param neverOver whether a row stays in reach for ever, because the calls topic keeps the row's
+ *     records
  * @param countedThrough the broker's time of the last record that the aggregator has counted in the
  *     partition; null if it has counted none
  */

@@ -65,8 +65,8 @@ public final class CallLineReader {
   private int parserNext;
 
   /**
-   * Creates a reader whose hashes and numbers of limits cannot be compared with those of another
-   * reader.
+   * Creates a reader. Its hashes and numbers of limits cannot be compared with the values of
+   * another reader.
    */
   public CallLineReader() {
     this(new Hash(0), new Rates());

@@ -258,8 +258,8 @@ final class BucketRules {
   }
 
   /**
-   * Judges a record after unknown charges. They may have come at any time from the last known
-   * charge to this one.
+   * Judges a record after unknown charges. The unknown charges may have come at any time between
+   * the last known charge and this record.
    */
   private boolean followsAfterGap(
       Rate rate, ReplayedBucket from, long[] row, long gapTokens, ReplayedBucket after) {

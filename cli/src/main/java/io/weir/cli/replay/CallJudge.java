@@ -57,7 +57,10 @@ final class CallJudge {
     }
   }
 
-  /** Returns why a line contradicts its verdict or its {@code decided_by}; null if it does not. */
+  /**
+   * Returns why a line contradicts its verdict or its {@code decided_by}; null if there is no
+   * contradiction.
+   */
   private static @Nullable String wrongShape(CallLine call) {
     boolean mayBe =
         switch (call.decidedBy) {

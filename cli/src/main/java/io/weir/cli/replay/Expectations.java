@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the policies that match recorded calls, by version. Conditions on values that are not
- * recorded are ignored, and such a policy is one that may match. Not thread-safe.
+ * recorded are ignored; a policy with such a condition may match. Not thread-safe.
  */
 final class Expectations {
   /** Maximum number of cached kinds of calls: client, endpoint, meter and version. */

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * The policies of each version, rebuilt from the log of policies. Thread-safe.
  *
  * <p>Compaction removes entries that were replaced and are older than 400 days. A version is
- * unknown if two conditions hold. An entry of this version or an earlier one is missing. Some key
- * first occurs after this version, so that the missing entry may have that key.
+ * unknown if two conditions hold. An entry of this version or of an earlier version is missing.
+ * Some key first occurs after this version, so that the missing entry may have that key.
  */
 final class PolicyVersions {
   /** Maximum number of versions in memory. Rebuilding one version reads all entries up to it. */
@@ -49,7 +49,7 @@ final class PolicyVersions {
   /**
    * Creates the versions of a log.
    *
-   * @param read every entry of the log, those of each topic in order
+   * @param read every entry of the log; the entries of each topic must be in order
    * @param file the policies of version 0; null if they are unknown
    */
   public PolicyVersions(List<PolicyEntry> read, @Nullable PolicySet file) {

@@ -60,7 +60,7 @@ final class RepeatedDenials {
    *
    * @param gapTokens further tokens that may have been charged by then
    * @param state the bucket after its last record; null without one
-   * @param brokenAtMillis time of the last record that did not follow from the earlier ones
+   * @param brokenAtMillis time of the last record that did not follow from the earlier records
    */
   void judgeBefore(
       long bucket,

@@ -34,7 +34,7 @@ final class ServersPassword {
         throw new CommandFailedException(
             file
                 + " must contain a password of at least 16 letters, digits, _ and -; delete the file,"
-                + " and Weir creates a new one");
+                + " and Weir creates a new file");
       }
       return kept;
     }

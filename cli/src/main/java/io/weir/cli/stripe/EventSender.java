@@ -17,8 +17,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends batches of events. Events of one customer and meter are sent one after another, since
- * Stripe accepts one such call at a time; others are sent concurrently. Not thread-safe.
+ * Sends batches of events. Events of one customer and meter are sent one after another, because
+ * Stripe accepts one call at a time for them. All other events are sent concurrently. Not
+ * thread-safe.
  */
 final class EventSender implements AutoCloseable {
   private final Stripe stripe;

@@ -114,7 +114,7 @@ final class ExportState implements AutoCloseable {
   /**
    * Reads the state.
    *
-   * @param cluster id of the cluster; must be that of the file, if it exists
+   * @param cluster id of the cluster; must equal the id in the file if the file exists
    * @param since rows of windows that start at or after this time are sent; null to use the file's
    *     value
    * @param now the current time
@@ -169,7 +169,7 @@ final class ExportState implements AutoCloseable {
     return since == null ? Instant.EPOCH : since;
   }
 
-  /** Returns the offset after the last one read, by partition. */
+  /** Returns the offset after the last record read, by partition. */
   Map<Integer, Long> next() {
     return Map.copyOf(rows.next);
   }

@@ -10,7 +10,7 @@ import java.util.Map;
  * a line of the {@link StateFile}. Mutable; not thread-safe.
  */
 final class ExportedRows {
-  /** The offset after the last one that was read. */
+  /** The offset after the last record read, by partition. */
   @JsonProperty Map<Integer, Long> next = new HashMap<>();
 
   /** The end of the last closed window. */

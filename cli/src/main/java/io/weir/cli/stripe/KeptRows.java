@@ -83,8 +83,8 @@ final class KeptRows {
   }
 
   /**
-   * Reads the rows of such a file. Ignores incomplete lines, because the next export of the topic
-   * keeps their rows again.
+   * Reads the rows of a file of kept rows. Ignores incomplete lines, because the next export of the
+   * topic keeps their rows again.
    *
    * @throws CommandFailedException if it cannot be read, or a line is not a row
    */

@@ -37,8 +37,8 @@ import picocli.CommandLine.Option;
           + "UNMAPPED_CLIENT, UNMAPPED_METER, NEGATIVE, TOO_OLD (older than Stripe's 35 days), REFUSED (by "
           + "Stripe) or UNCERTAIN. An UNCERTAIN row may have been sent before, and Stripe can no longer "
           + "detect the repetition.",
-      "--rows sends the rows of such a file. It writes UNCERTAIN rows to --kept again, unless "
-          + "--resend-uncertain is given."
+      "--rows sends the rows of a file of kept rows. It writes UNCERTAIN rows to --kept again, "
+          + "unless --resend-uncertain is given."
     },
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
@@ -98,7 +98,7 @@ final class StripeCommand implements Callable<Integer> {
   @Option(
       names = "--rows",
       paramLabel = "FILE",
-      description = "send the rows of this file of kept rows instead of those of the topic")
+      description = "send the kept rows of this file instead of the rows of the topic")
   private @Nullable Path rows;
 
   @Option(

@@ -38,7 +38,7 @@ public final class LedgerCommand {
       exitCodeListHeading = "%nExit status:%n",
       exitCodeList = {
         "0:all rows were printed, or Ctrl-C or a closed output stopped the command",
-        "1:Kafka failed or has no such topic; or a record is not a ledger row and was skipped",
+        "1:Kafka failed or has no ledger topic; or a record is not a ledger row and was skipped",
         "2:an option or a variable is wrong"
       },
       footerHeading = "%nExamples:%n",

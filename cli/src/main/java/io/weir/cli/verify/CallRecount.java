@@ -207,10 +207,10 @@ final class CallRecount implements AutoCloseable {
 
     /**
      * Handles a replayed settlement that was refused because its call was not counted yet. The
-     * recount has already counted it at its first position, because only the end shows which
-     * settlements have no counted call. This method moves it to its new position.
+     * recount has already counted the settlement at its first position, because only the end shows
+     * which settlements have no counted call. This method moves the settlement to its new position.
      *
-     * @return whether the line is such a settlement
+     * @return whether the line is a replayed settlement of this kind
      */
     private boolean isSettlementOfLaterCall(LinePlace source, int lineNumber, int start, int end) {
       try {
@@ -348,13 +348,14 @@ final class CallRecount implements AutoCloseable {
           settledCall == null
               || isCounted(settledCall)
               || isCountedInBatch(settledCall, lineNumber),
-          "the call that it settles was not counted");
+          "the settled call was not counted");
       return slotOf(line);
     }
 
     /**
-     * Returns the slot of a line: that of its endpoint, or that of others if only others have a row
-     * in the window. {@link EndpointOrder} checks later which endpoints should have a row.
+     * Returns the slot of a line: the slot of its endpoint, or the slot of others if only others
+     * have a row in the window. {@link EndpointOrder} checks later which endpoints should have a
+     * row.
      */
     private Slot slotOf(CallLine line) {
       long at = line.decidedAtEpochMillis;

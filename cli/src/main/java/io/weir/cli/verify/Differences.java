@@ -4,7 +4,7 @@ package io.weir.cli.verify;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The differences found, one sentence each. Keeps only the first ones. Not thread-safe. */
+/** The differences found, one sentence each. Keeps only the first differences. Not thread-safe. */
 final class Differences {
   /** Maximum number of sentences kept, which bounds the memory. */
   static final int MAX_KEPT = 1_000;

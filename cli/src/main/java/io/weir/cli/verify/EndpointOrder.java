@@ -6,10 +6,10 @@ import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks which endpoints have their own rows in a window that has a row of others. Their number
- * must be the aggregator's maximum, and they must be the first ones in the order of the log.
- * Receives the accounts of each window, client and meter together, the account of others first. Not
- * thread-safe.
+ * Checks which endpoints have their own rows in a window that has a row of others. The number of
+ * these endpoints must be the aggregator's maximum. They must be the first endpoints of the window
+ * in the order of the log. Receives the accounts of each window, client and meter together, the
+ * account of others first. Not thread-safe.
  */
 final class EndpointOrder {
   private final IntFunction<@Nullable PartitionProgress> progress;

@@ -44,7 +44,9 @@ record LinePlace(int partition, long offset, int line) {
     return key(kind, 0).array();
   }
 
-  /** Returns such a key with room for more bytes. */
+  /**
+   * Returns a key of the given kind for {@link Scratch}, with room for {@code room} further bytes.
+   */
   ByteBuffer key(byte kind, int room) {
     return Scratch.key(kind, BYTES + room).putInt(partition).putLong(offset).putInt(line);
   }

@@ -53,7 +53,7 @@ final class Replays {
     return CallBatch.text(record, "weir-replayed") != null;
   }
 
-  /** Adds such a marker. */
+  /** Adds a marker that refused lines were counted. */
   void addMarker(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     LinePlace refused = LinePlace.ofHeader(CallBatch.text(record, "weir-replayed"));
     LinePlace source = LinePlace.ofSource(CallBatch.text(record, "weir-source"));

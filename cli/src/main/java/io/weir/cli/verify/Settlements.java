@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the settlements whose call was never counted. The numbers of counted calls are written to a
- * file, eight bytes each. At the end they are compared with those of the settlements, since a call
- * may come after its settlement. Not thread-safe.
+ * file, eight bytes each. At the end, this class looks for the call of each settlement in the file,
+ * because a call may come after its settlement. Not thread-safe.
  */
 final class Settlements implements AutoCloseable {
   /** Maximum number of settlements in one pass over the file; about 30 MB. */

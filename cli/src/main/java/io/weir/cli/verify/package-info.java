@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Recounts the calls and compares the result with the ledger, the state topic and the quarantine.
- * Its rules for judging calls are written from {@code docs/topics}, as those of {@code records} for
- * reading them. With the aggregator it shares only the model and the codecs of the aggregator's
- * output, so that no error can be in both.
+ * The rules for judging calls are written from {@code docs/topics}, like the rules of {@code
+ * records} for reading calls. This package and the aggregator share only the model and the codecs
+ * of the aggregator's output, so that no error in counting can be in both.
  */
 @NullMarked
 package io.weir.cli.verify;

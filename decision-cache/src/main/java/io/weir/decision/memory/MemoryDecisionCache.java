@@ -321,7 +321,7 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   /**
-   * Removes all buckets except slots with a lease that has not ended. The calls that hold such
+   * Removes all buckets except slots with a lease that has not ended. The calls that hold these
    * slots may still be in progress.
    */
   public void clearAllButSlots() {

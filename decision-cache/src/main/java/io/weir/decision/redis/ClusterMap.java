@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * views of several servers. If several servers claim a slot, the server with the greatest
  * configuration epoch holds the slot. Redis uses the same rule (Redis Cluster Specification, "Hash
  * slots configuration propagation"). A server in a minority partition may still claim slots that
- * another server has taken over. The map ignores such a claim if a view contains the claim of the
+ * another server has taken over. The map ignores this old claim if a view contains the claim of the
  * new holder. Immutable.
  */
 final class ClusterMap {

@@ -37,8 +37,8 @@ public sealed interface RedisCache extends DecisionCache
 
   /**
    * Returns the reason why the cache does not use a server that has replied; empty if the cache
-   * uses every such server. Reasons are the server's mode, version or eviction policy, or the
-   * permissions of the user.
+   * uses every server that has replied. Reasons are the server's mode, version or eviction policy,
+   * or the permissions of the user.
    */
   String refusal();
 

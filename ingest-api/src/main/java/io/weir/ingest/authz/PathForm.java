@@ -94,7 +94,10 @@ final class PathForm {
     return segment.toString();
   }
 
-  /** Returns the byte that two hexadecimal digits encode, or −1 if a character is no such digit. */
+  /**
+   * Returns the byte that two hexadecimal digits encode, or −1 if a character is not a hexadecimal
+   * digit.
+   */
   private static int encodedByte(String target, int at) {
     int high = hexadecimal(target.charAt(at));
     int low = hexadecimal(target.charAt(at + 1));

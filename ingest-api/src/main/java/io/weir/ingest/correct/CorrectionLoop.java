@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A thread that reads the corrections of this node's partitions and applies them. While an item
  * waits for the cache, the thread pauses the partitions and still polls the consumer, so that the
- * node stays in the group. After any failure of Kafka the thread closes the consumer and opens a
- * new one after a pause. The thread ends only with {@link #close}.
+ * node stays in the group. After any failure of Kafka the thread closes the consumer, and opens a
+ * new consumer after a pause. The thread ends only with {@link #close}.
  */
 final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
   /** Maximum time of one poll. */

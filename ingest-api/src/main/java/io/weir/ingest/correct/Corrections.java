@@ -18,7 +18,7 @@ import java.util.function.Supplier;
 public final class Corrections implements AutoCloseable {
   /**
    * Number of consecutive checks without a reply after which a starting node treats the cache as
-   * unreachable. A single late reply has no such effect.
+   * unreachable. A single late reply does not count as unreachable.
    */
   static final int LOOKS_AT_START = 3;
 

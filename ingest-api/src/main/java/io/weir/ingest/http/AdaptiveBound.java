@@ -48,7 +48,7 @@ final class AdaptiveBound {
    *
    * @param beganNanos time of admission, by {@link System#nanoTime}
    * @param nanos duration of the call; at least 1
-   * @param underWay number of calls in progress, including this one
+   * @param underWay number of calls in progress, including this call
    */
   void took(long beganNanos, long nanos, int underWay) {
     limit.onSample(beganNanos, nanos, underWay, false);

@@ -201,8 +201,8 @@ final class Admission {
   }
 
   /**
-   * Records how long responses waited for a thread that writes responses. There are several such
-   * threads, each with its own queue.
+   * Records how long responses waited for a thread that writes responses. Each of these threads has
+   * its own queue.
    */
   void waited(Object queue, long waitNanos) {
     if (share != null) {

@@ -46,7 +46,7 @@ final class HttpServerSetup {
   /**
    * Configures a server, except for its threads.
    *
-   * @param handlers the handlers in front of the servlet, the last one first
+   * @param handlers the handlers in front of the servlet, in reverse order
    */
   static void apply(
       JavalinConfig config,

@@ -105,9 +105,7 @@ public final class DecisionClock {
     }
   }
 
-  /**
-   * Records a past time of the clock of one server of the cache, in milliseconds since the epoch.
-   */
+  /** Records a past time of one cache server's clock, in milliseconds since the epoch. */
   public void observe(String server, long decidedAtEpochMillis) {
     long localMillis = local.nowEpochMillis();
     // subtract one, because both clocks are truncated to whole milliseconds

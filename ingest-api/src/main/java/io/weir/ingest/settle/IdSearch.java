@@ -22,7 +22,7 @@ final class IdSearch {
 
   /**
    * The search reads records up to this time after the id's time. Retries of the call, and lines
-   * from the backlog of a journal, may have such a delay.
+   * from the backlog of a journal, may have this delay.
    */
   private static final long BEHIND_HINT_MILLIS = 600_000;
 

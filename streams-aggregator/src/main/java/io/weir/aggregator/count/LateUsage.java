@@ -57,7 +57,7 @@ final class LateUsage {
    * @param digest digest of the line
    * @param known returns the billing period of an existing row, or null if the row does not exist;
    *     called once per row
-   * @return whether the billing period of the call differs from that of its row
+   * @return whether the call and its row have different billing periods
    */
   boolean add(
       RowKey key,

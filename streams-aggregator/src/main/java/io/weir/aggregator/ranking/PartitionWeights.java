@@ -16,7 +16,7 @@ public record PartitionWeights(
     Map<String, Weight> weights, long increaseError, long decreaseError) {
 
   /**
-   * The lower bounds of the increase and of the decrease of one figure.
+   * Lower bounds of one figure: of its increase and of its decrease.
    *
    * @param increase lower bound of the increase, ≥ 0
    * @param decrease lower bound of the decrease, ≥ 0

@@ -22,8 +22,9 @@ import java.util.function.ToLongFunction;
 /**
  * The figures of partitions in {@code /metrics}. The figures of a partition are from its last
  * published progress, so that received = counted + duplicate + late-adjusted + quarantined. A
- * partition that this instance does not count has no figures. Otherwise its counters would decrease
- * to 0 when it moves away, and would seem to increase when it returns. Thread-safe.
+ * partition that this instance does not count has no figures. Otherwise the counters of a partition
+ * would decrease to 0 when the partition moves away, and would seem to increase when it returns.
+ * Thread-safe.
  */
 final class PartitionMetrics {
   private final MeterRegistry registry;

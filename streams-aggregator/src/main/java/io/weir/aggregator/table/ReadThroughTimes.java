@@ -16,7 +16,7 @@ import java.util.function.LongSupplier;
  * tombstones that the follower never read. Rows that were deleted by these tombstones would stay in
  * the table forever. So the follower reads the partition again from its beginning. Example: the
  * bound is 12 h, and a partition was up to date at 08:00. If the follower next reads the partition
- * at 19:00, it continues. If it next reads at 21:00, it reads the partition again from its
+ * at 19:00, the follower continues. At 21:00, the follower reads the partition again from its
  * beginning. Not thread-safe.
  *
  * <p>A read from the beginning must also reach the end within the bound. During a longer read,

@@ -8,8 +8,8 @@ import java.util.TreeSet;
 
 /**
  * The journals that the watermark may wait for, in ascending order of their trusted low watermarks.
- * A node has at most one such journal, its newest. The work per record is logarithmic in the number
- * of nodes. Not thread-safe.
+ * Of each node, the watermark may wait only for the newest journal. The work per record is
+ * logarithmic in the number of nodes. Not thread-safe.
  */
 final class AwaitedJournals {
   /**

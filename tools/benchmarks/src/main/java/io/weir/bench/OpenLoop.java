@@ -181,7 +181,8 @@ final class OpenLoop {
   }
 
   /**
-   * Returns the connection if it is open, otherwise a new one. The node closes idle connections.
+   * Returns the connection if it is open, otherwise a new connection. The node closes idle
+   * connections.
    */
   private LoadConnection usable(LoadConnection connection) throws IOException {
     if (connection.isOpen()) {

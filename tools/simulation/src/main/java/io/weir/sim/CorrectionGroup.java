@@ -60,7 +60,7 @@ final class CorrectionGroup {
     return committed[partition];
   }
 
-  /** Commits an offset, unless the node is no longer the partition's reader. */
+  /** Commits an offset if the node is still the partition's reader. */
   void commit(String node, int partition, long offset) {
     if (node.equals(readers.get(partition))) {
       committed[partition] = offset;

@@ -6,9 +6,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store that returns no rows when the counter queries the rows of one client and meter. The
- * length of the range's end identifies such a query. The end of a range of windows is a time of
- * eight bytes; the end of other ranges is longer.
+ * A store that returns no rows when the counter queries the rows of one client and meter. The store
+ * recognizes these queries by the length of the range's end. The end of a range of windows is a
+ * time of eight bytes; the ends of other ranges have more than eight bytes.
  */
 record UncountedStore(ByteStore real) implements ByteStore {
   @Override

@@ -105,7 +105,7 @@ final class World {
 
   /**
    * Draws the limits that only the cache stores: a sliding log and slots. In some worlds, returns
-   * no such limits.
+   * no limits.
    */
   private static List<Policy> cacheOnly(Chance chance) {
     if (!chance.percent(40)) {

@@ -43,7 +43,7 @@ public final class UsageStateCodec {
     return prefix(state.key()) + start(state.window().startEpochMillis());
   }
 
-  /** Returns the common prefix of the keys of all windows of one usage key. */
+  /** Returns the prefix that all windows of a usage key have in their keys. */
   public static String prefix(UsageKey key) {
     return prefix(key.client()) + encodedName(key.meter()) + '/' + encodedEndpoint(key) + '/';
   }
@@ -56,7 +56,7 @@ public final class UsageStateCodec {
     return key.others() ? OTHERS : encodedName(key.endpoint());
   }
 
-  /** Returns the common prefix of the keys of all windows of one client. */
+  /** Returns the prefix that all windows of a client have in their keys. */
   public static String prefix(String client) {
     return encodedName(client) + '/';
   }

@@ -310,7 +310,7 @@ public final class PolicyFollower implements AutoCloseable {
   }
 
   /**
-   * Waits until the given version, or a later one, is in force.
+   * Waits until the given version, or a later version, is in force.
    *
    * @return false if the timeout passed before the version was in force
    */

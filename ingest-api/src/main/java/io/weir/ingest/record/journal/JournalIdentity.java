@@ -30,9 +30,9 @@ public record JournalIdentity(String node, long epoch, int partitions) {
   }
 
   /**
-   * Returns the identity of the next epoch. Normally the epoch is the current time. If the clock is
-   * not ahead of the current epoch, for example after a step back, the epoch increases by a random
-   * 1 ms to 1,000 s, so that two copies of one journal get different epochs.
+   * Returns the identity of the next epoch. Normally the new epoch is {@code nowEpochMillis}. If
+   * the clock is not ahead of the current epoch, for example after a step back, the epoch increases
+   * by a random 1 ms to 1,000 s, so that two copies of one journal get different epochs.
    *
    * @param random a random number
    */

@@ -10,8 +10,9 @@ import io.weir.topics.model.Stamp;
  * bucket's newest stamp. If charges up to that stamp are not recorded by then, they will never be
  * recorded. They are a gap, and the audit credits them to the bucket. The <em>distance from
  * full</em> is the time that the bucket needs to become full. The check stores the least distance
- * from full, because it limits the credit, and the number of denials. Both are stored for two
- * checks, because a charge that one check finds missing may be older than the previous check.
+ * from full, because it limits the credit, and the number of denials. The distance and the number
+ * are stored for two checks. A charge that a check finds missing may be older than the previous
+ * check.
  *
  * <p>A known record gives an exact distance from full. A charge in flight is visible only in the
  * counter of a later stamp, so its time is at most the time of that stamp. A distance derived from

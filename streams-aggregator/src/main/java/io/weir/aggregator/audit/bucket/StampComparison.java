@@ -117,8 +117,8 @@ final class StampComparison {
   }
 
   /**
-   * Returns the number of tokens of a charge of a previous epoch that exceed the epoch's newest
-   * known counter.
+   * Returns by how many tokens a charge of a previous epoch exceeds the epoch's newest known
+   * counter; at most the charge's tokens.
    */
   private static long beyondCounter(EpochAccount ended, Stamp stamp, long costTokens) {
     return ended.epoch() == stamp.epoch()

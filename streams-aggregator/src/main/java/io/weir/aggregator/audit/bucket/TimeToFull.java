@@ -121,7 +121,7 @@ final class TimeToFull {
 
   /**
    * Adds a refund. Later charges may have used the refunded tokens. So it is unknown whether the
-   * bucket with the refund was full before the current time to full.
+   * bucket with the refund was full at an earlier time.
    */
   void refund(long micros) {
     fullTimes.ignoreBefore(trueMicros);
@@ -321,10 +321,7 @@ final class TimeToFull {
     cacheMicros = change.fullAtMicros(cacheMicros);
   }
 
-  /**
-   * Returns the number of tokens by which the content of the cache's bucket exceeds that of the
-   * true bucket.
-   */
+  /** Returns how many more tokens the cache's bucket contains than the true bucket. */
   long lostTokens(Refill refill) {
     double missing = Math.max(0, trueMicros - cacheMicros);
     return Math.round(missing * refill.tokens() / refill.periodMicros());

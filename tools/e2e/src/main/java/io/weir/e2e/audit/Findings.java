@@ -10,7 +10,7 @@ import java.util.Map;
  * @param rounds the findings of each audited round, in order
  * @param quarantined number of records that the aggregators could not count; 0 is expected
  * @param isVerified whether {@code weir verify} found no difference, and could prove every result
- *     except those of nodes that have lost a disk
+ *     except the results of nodes that have lost a disk
  */
 record Findings(List<OfRound> rounds, long quarantined, boolean isVerified) {
   public Findings {

@@ -23,8 +23,8 @@ public record Verified(int status, List<String> unproven) {
   }
 
   /**
-   * Returns whether the command found no difference, and could prove every result except those of
-   * the given nodes.
+   * Returns whether the command found no difference, and could prove every result except the
+   * results of the given nodes.
    *
    * @param doubtful nodes that have lost a disk
    */
