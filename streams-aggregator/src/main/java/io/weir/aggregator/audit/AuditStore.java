@@ -2,7 +2,6 @@
 package io.weir.aggregator.audit;
 
 import io.weir.aggregator.audit.bucket.BucketAudit;
-import io.weir.aggregator.audit.bucket.BucketAuditCodec;
 import io.weir.aggregator.state.ByteStore;
 import io.weir.aggregator.state.Packer;
 import java.nio.charset.StandardCharsets;
@@ -51,7 +50,7 @@ final class AuditStore {
     if (bytes == null) {
       return null;
     }
-    BucketAudit audit = BucketAuditCodec.decode(bytes);
+    BucketAudit audit = BucketAudit.decode(bytes);
     keep(audit);
     return audit;
   }
@@ -71,14 +70,14 @@ final class AuditStore {
     List<BucketAudit> audits = new ArrayList<>();
     for (ByteStore.Entry entry : store.scan(from, BEHIND_LAST_KEY, maxAudits)) {
       BucketAudit known = inMemory.get(bucketOf(entry.key()));
-      audits.add(known == null ? BucketAuditCodec.decode(entry.value()) : known);
+      audits.add(known == null ? BucketAudit.decode(entry.value()) : known);
     }
     return audits;
   }
 
   /** Writes an audit to the store. */
   void save(BucketAudit audit) {
-    store.put(key(audit.bucket()), BucketAuditCodec.encode(audit, packer));
+    store.put(key(audit.bucket()), audit.encode(packer));
   }
 
   /** Removes a bucket that is no longer live. */

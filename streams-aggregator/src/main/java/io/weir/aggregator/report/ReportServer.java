@@ -17,7 +17,7 @@ import io.weir.access.openapi.ApiDescription;
 import io.weir.access.openapi.ApiPages;
 import io.weir.access.port.ConnectionLimit;
 import io.weir.access.port.SlowHeads;
-import io.weir.aggregator.audit.bucket.BucketAuditCodec;
+import io.weir.aggregator.audit.bucket.BucketAudit;
 import io.weir.aggregator.ranking.RankingSelection;
 import io.weir.aggregator.ranking.Rankings;
 import io.weir.aggregator.table.TableException;
@@ -205,7 +205,9 @@ public final class ReportServer implements AutoCloseable {
                 new UsageReports(table, from.signal(), settings, turns, clock),
                 new CurrentReports(
                     new BucketSnapshots(
-                        from.meterCore(), MeterTopology.BUCKETS, BucketAuditCodec::snapshot),
+                        from.meterCore(),
+                        MeterTopology.BUCKETS,
+                        bytes -> BucketAudit.decode(bytes).snapshot()),
                     from.cache()),
                 new EventReports(table, new AuditLog(settings.kafka()), settings),
                 peers,

@@ -25,8 +25,8 @@ import org.apache.kafka.streams.state.WindowStore;
  */
 public final class MeterTopology implements Supplier<Topology> {
   /**
-   * Name of the store of live buckets, for interactive queries. {@code BucketAuditCodec} decodes
-   * the store's values.
+   * Name of the store of live buckets, for interactive queries. {@code BucketAudit} decodes the
+   * store's values.
    */
   public static final String BUCKETS = ResourceNames.BUCKETS_STORE;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.audit.bucket;
 
+import io.weir.aggregator.audit.bucket.DecisionJudge.Judgement;
+
 /**
  * The effect of one step of a bucket's audit on the figures of the bucket's policy. Immutable.
  *

@@ -15,8 +15,6 @@ import io.weir.topics.model.Stamp;
  * change a record causes. Not thread-safe.
  */
 final class BucketAccount {
-  private static final long MICROS_PER_MILLI = 1_000;
-
   private final EpochAccounts epochs;
   private final TimeToFull timeToFull;
   private final CorrectionCycle corrections = new CorrectionCycle();
@@ -118,47 +116,34 @@ final class BucketAccount {
    * Adds a debt, which is a charge that the cache does not know. The charge may be older than known
    * charges.
    */
-  void owe(long costTokens, long atMillis, Cause cause) {
-    long at = atMillis * MICROS_PER_MILLI;
-    chargedAtMicros = Math.max(chargedAtMicros, at);
+  void owe(long costTokens, long atMicros, Cause cause) {
+    chargedAtMicros = Math.max(chargedAtMicros, atMicros);
     if (limit.refills()) {
-      epochs.noteOwed(timeToFull.trueMicros() - at);
+      epochs.noteOwed(timeToFull.trueMicros() - atMicros);
     }
-    chargeLate(costTokens, at);
-    corrections.disturb(cause, costTokens, atMillis);
+    chargeLate(costTokens, atMicros);
+    corrections.disturb(cause, costTokens, atMicros);
   }
 
   /**
-   * Adds a debt of the overlap of an epoch. The overlap is the number of recorded tokens that
-   * exceeds the cache's counter. If some of these tokens were credited as a gap, the credit is
-   * taken back. The cache does not know the other tokens.
+   * Adds a debt of an overlap of an epoch. If some of the tokens were credited as a gap, the credit
+   * is taken back. The cache does not know the other tokens.
+   *
+   * @param tokens number of recorded tokens that exceeds the cache's counter; not negative
+   * @param atMicros time of the newest record of the overlap
    */
-  void oweOverlap(EpochAccount epoch, long atMillis) {
-    long tokens = epoch.acceptOverlap();
-    if (tokens > 0) {
-      takeOverlap(epoch, tokens, atMillis * MICROS_PER_MILLI);
+  void oweOverlap(EpochAccount epoch, long tokens, long atMicros) {
+    if (tokens == 0) {
+      return;
     }
-  }
-
-  /**
-   * Adds a debt of an overlap that a check has found. The overlap is the number of recorded tokens
-   * that exceeds the counter in the check's stamp. Later charges may be in flight.
-   */
-  void oweCheckedOverlap(long tokens) {
-    if (tokens > 0) {
-      epoch().acceptOverlap(tokens);
-      takeOverlap(epoch(), tokens, gapCheck().stampedAtMicros());
-    }
-  }
-
-  private void takeOverlap(EpochAccount epoch, long tokens, long atMicros) {
+    epoch.acceptOverlap(tokens);
     long gapTokens = epoch.gapTokensIn(tokens);
     takeBackCredit(epoch, gapTokens);
     if (tokens > gapTokens) {
       chargeLate(tokens - gapTokens, atMicros);
     }
     chargedAtMicros = Math.max(chargedAtMicros, atMicros);
-    corrections.disturb(Cause.OVERLAP, tokens, atMicros / MICROS_PER_MILLI);
+    corrections.disturb(Cause.OVERLAP, tokens, atMicros);
   }
 
   /**
@@ -175,17 +160,31 @@ final class BucketAccount {
   }
 
   private void chargeLate(long tokens, long atMicros) {
-    Refill refill = limit.refill();
-    if (refill != null) {
-      timeToFull.chargeLate(refill, tokens, atMicros);
+    if (limit.refills()) {
+      timeToFull.chargeLate(refillMicros(tokens), atMicros);
     }
   }
 
   /** Adds a charge at its time if the bucket refills. */
   void charge(long tokens, long atMicros) {
-    Refill refill = limit.refill();
-    if (refill != null) {
-      timeToFull.charge(refill, tokens, atMicros);
+    if (limit.refills()) {
+      timeToFull.charge(refillMicros(tokens), atMicros);
+    }
+  }
+
+  /**
+   * Records the interval in which the bucket was full before a charge of the cache. In that
+   * interval the cache may have made other charges whose records are not known yet. Their refill
+   * time is subtracted.
+   *
+   * @param fullAtBefore the true time before the charge
+   * @param jumpTokens increase of the cache's counter up to this charge
+   */
+  void noteFullBefore(long fullAtBefore, long jumpTokens, long costTokens, long atMicros) {
+    if (limit.refills()) {
+      long byTheClock = atMicros - refillMicros(jumpTokens - costTokens);
+      long byTheStamp = timeToFull.trueMicros() - refillMicros(jumpTokens);
+      timeToFull.noteFull(fullAtBefore, Math.min(byTheClock, byTheStamp));
     }
   }
 
@@ -215,7 +214,7 @@ final class BucketAccount {
         earlierMicros,
         timeToFull.trueMicros(),
         epoch == epoch() ? gapCheck().stampedAtMicros() : epoch.stampedAtMicros());
-    corrections.disturb(Cause.GAP, missingTokens, epoch.stampedAtMicros() / MICROS_PER_MILLI);
+    corrections.disturb(Cause.GAP, missingTokens, epoch.stampedAtMicros());
     return Math.min(missingTokens, gapCheck().possibleRefusals());
   }
 
@@ -268,7 +267,8 @@ final class BucketAccount {
   long lostTokens() {
     Refill refill = limit.refill();
     return refill != null
-        ? timeToFull.lostTokens(refill)
+        ? Math.round(
+            refill.tokensIn(Math.max(0, timeToFull.trueMicros() - timeToFull.cacheMicros())))
         : Math.max(0, Saturating.subtract(totalTokens, epoch().chargedTokens()));
   }
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.audit.bucket;
 
+import io.weir.aggregator.audit.bucket.DecisionJudge.Judgement;
+import io.weir.aggregator.state.Packer;
 import io.weir.aggregator.state.StoredMembers;
+import io.weir.aggregator.state.Unpacker;
 import io.weir.limits.BucketLimit;
+import io.weir.limits.LimitAlgorithm;
 import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.Charge;
@@ -27,6 +31,9 @@ public final class BucketAudit {
    * a longer time, the stamp would show much later than the cache that the correction was applied.
    */
   private static final long DELAY_RESOLUTION_MILLIS = 500;
+
+  /** Version of the stored form. */
+  private static final int VERSION = 10;
 
   private static final long MICROS_PER_MILLI = 1_000;
 
@@ -59,7 +66,7 @@ public final class BucketAudit {
     EpochAccount epoch =
         isTrusted
             ? EpochAccount.ofTrusted(stamp, charge.cost(), at)
-            : new EpochAccount(stamp.epoch(), stamp.charged(), at, charge.cost(), 0);
+            : EpochAccount.ofStamp(stamp, charge.cost(), at);
     BucketAccount account =
         new BucketAccount(
             limit,
@@ -81,7 +88,7 @@ public final class BucketAudit {
    */
   public static BucketAudit ofUnstamped(Charge charge, BucketLimit limit, long atMillis) {
     BucketAudit audit = ofFull(charge.bucket(), limit, atMillis);
-    audit.takeUnstamped(charge.cost(), atMillis);
+    audit.takeUnstamped(charge.cost(), atMillis * MICROS_PER_MILLI);
     return audit;
   }
 
@@ -93,18 +100,36 @@ public final class BucketAudit {
       timeToFull.noteFull(0, at);
     }
     return new BucketAudit(
-        bucket, new BucketAccount(limit, at, 0, new EpochAccount(at, 0, at, 0, 0), timeToFull));
+        bucket, new BucketAccount(limit, at, 0, new EpochAccount(at, 0, at), timeToFull));
   }
 
-  /** Creates an audit without content, whose members are read by {@link #store}. */
-  static BucketAudit empty(String bucket, BucketLimit limit) {
-    return new BucketAudit(
-        bucket,
-        new BucketAccount(limit, 0, 0, new EpochAccount(0, 0, 0, 0, 0), new TimeToFull(0, 0)));
+  /** Encodes the stored form of this audit. */
+  public byte[] encode(Packer value) {
+    value.reset().integer(VERSION).text(bucket).text(limit().algorithm().wireName());
+    limit().writeTo((name, member) -> value.integer(member));
+    store(value.members());
+    return value.toBytes();
+  }
+
+  /**
+   * Decodes a stored audit.
+   *
+   * @throws IllegalStateException if the value has another version
+   */
+  public static BucketAudit decode(byte[] bytes) {
+    Unpacker value = Unpacker.ofVersion(bytes, VERSION);
+    String bucket = value.text();
+    BucketLimit limit = LimitAlgorithm.ofWireName(value.text()).read(name -> value.integer());
+    BucketAudit audit =
+        new BucketAudit(
+            bucket,
+            new BucketAccount(limit, 0, 0, new EpochAccount(0, 0, 0), new TimeToFull(0, 0)));
+    audit.store(value.members());
+    return audit;
   }
 
   /** Writes or reads the complete state, without the bucket's key and limit. */
-  void store(StoredMembers members) {
+  private void store(StoredMembers members) {
     account.epochs().store(members);
     account.timeToFull().storeTimes(members);
     account.store(members);
@@ -140,22 +165,23 @@ public final class BucketAudit {
    */
   public AuditEffect take(
       Charge charge, BucketLimit limit, long requestedTokens, long atMillis, long nowMillis) {
+    long at = atMillis * MICROS_PER_MILLI;
     Stamp stamp = charge.stamp();
-    limits.follow(limit, stamp, charge.cost(), atMillis);
+    limits.follow(limit, stamp, charge.cost(), at);
     long driftBefore = corrections.openDriftTokens();
     long outageBefore = corrections.openOutageTokens();
     Judgement judgement = Judgement.RIGHT;
     long confirmedAfter = -1;
     if (stamp == null) {
-      takeUnstamped(charge.cost(), atMillis);
+      takeUnstamped(charge.cost(), at);
     } else {
       boolean wasUnconfirmed = corrections.isUnconfirmed();
       boolean isWatched = atMillis - stampedAtMillis() <= DELAY_RESOLUTION_MILLIS;
-      judgement = stamps.take(stamp, limit, charge.cost(), requestedTokens, atMillis);
+      judgement = stamps.take(stamp, limit, charge.cost(), requestedTokens, at);
       if (wasUnconfirmed && !corrections.isUnconfirmed() && isWatched) {
         confirmedAfter = corrections.awaitedMillis(atMillis);
       }
-      settleAgreement(atMillis, nowMillis);
+      settleAgreement(at, nowMillis);
     }
     return AuditEffect.ofDecision(
         judgement,
@@ -168,19 +194,19 @@ public final class BucketAudit {
    * Clears the open differences if cache and records agree. Otherwise makes a correction due if the
    * confirmation of the newest correction is overdue.
    */
-  private void settleAgreement(long atMillis, long nowMillis) {
+  private void settleAgreement(long atMicros, long nowMillis) {
     if (corrections.isAgreed()) {
       corrections.closeDifferences();
       judge.reset();
     } else if (corrections.isOverdue(nowMillis)) {
-      corrections.disturb(Cause.RESTORE, 0, atMillis);
+      corrections.disturb(Cause.RESTORE, 0, atMicros);
     }
   }
 
-  private void takeUnstamped(long costTokens, long atMillis) {
+  private void takeUnstamped(long costTokens, long atMicros) {
     account.addTotal(costTokens);
     corrections.addOutage(costTokens);
-    account.owe(costTokens, atMillis, Cause.UNSTAMPED);
+    account.owe(costTokens, atMicros, Cause.UNSTAMPED);
   }
 
   /**
@@ -191,13 +217,14 @@ public final class BucketAudit {
    * @param decidedAtMillis time of the decision
    */
   public AuditEffect settle(long differenceTokens, long decidedAtMillis) {
+    long decidedAt = decidedAtMillis * MICROS_PER_MILLI;
     long driftBefore = corrections.openDriftTokens();
     account.addTotal(differenceTokens);
     if (differenceTokens > 0) {
-      account.owe(differenceTokens, decidedAtMillis, Cause.SETTLE);
+      account.owe(differenceTokens, decidedAt, Cause.SETTLE);
     } else {
       account.refund(-differenceTokens);
-      corrections.disturb(Cause.SETTLE, -differenceTokens, decidedAtMillis);
+      corrections.disturb(Cause.SETTLE, -differenceTokens, decidedAt);
     }
     return AuditEffect.ofDifferences(corrections.openDriftTokens() - driftBefore, 0);
   }
@@ -205,7 +232,7 @@ public final class BucketAudit {
   /** Makes a correction due, if none is due, although cache and records do not differ. */
   public void requireCorrection(long atMillis) {
     if (corrections.dueCause() == null) {
-      corrections.disturb(Cause.RESTORE, 0, atMillis);
+      corrections.disturb(Cause.RESTORE, 0, atMillis * MICROS_PER_MILLI);
     }
   }
 
@@ -223,14 +250,17 @@ public final class BucketAudit {
   public AuditEffect check(long watermarkMillis) {
     long watermark = watermarkMillis * MICROS_PER_MILLI;
     EpochAccounts epochs = account.epochs();
+    GapCheck gapCheck = account.gapCheck();
     long driftBefore = corrections.openDriftTokens();
     long wrongRefusals = 0;
     for (EpochAccount ended : epochs.duePrevious(watermark)) {
       wrongRefusals += account.creditGap(ended, ended.pendingTokens(), watermark);
     }
-    if (account.gapCheck().isDue(watermark)) {
-      wrongRefusals += account.creditGap(epochs.current(), epochs.missingTokens(), watermark);
-      account.oweCheckedOverlap(account.gapCheck().overlapTokens(epochs.current()));
+    if (gapCheck.isDue(watermark)) {
+      EpochAccount current = epochs.current();
+      wrongRefusals += account.creditGap(current, epochs.missingTokens(), watermark);
+      // the overlap at the check's stamp, because later charges may be in flight
+      account.oweOverlap(current, gapCheck.overlapTokens(current), gapCheck.stampedAtMicros());
       epochs.beginNextCheck();
     }
     return AuditEffect.ofGaps(corrections.openDriftTokens() - driftBefore, wrongRefusals);
@@ -319,7 +349,7 @@ public final class BucketAudit {
   }
 
   /** Returns the state of the bucket that reports show. */
-  BucketSnapshot snapshot() {
+  public BucketSnapshot snapshot() {
     EpochAccount epoch = account.epoch();
     return new BucketSnapshot(
         bucket,

@@ -23,6 +23,8 @@ public final class CorrectionCycle {
   /** Time after which a correction that is not confirmed is published again, in milliseconds. */
   static final long REPEAT_AFTER_MILLIS = 5_000;
 
+  private static final long MICROS_PER_MILLI = 1_000;
+
   /** Version of the newest published correction. */
   private long version;
 
@@ -53,7 +55,7 @@ public final class CorrectionCycle {
   /**
    * Time until which the due correction waits for the previous correction. It is only in memory.
    */
-  private long waitsUntilMillis;
+  private long waitingUntilMillis;
 
   /** Writes or reads the state. */
   void store(StoredMembers members) {
@@ -111,9 +113,10 @@ public final class CorrectionCycle {
    * change.
    *
    * @param driftTokens number of tokens by which the difference between cache and records increases
-   * @param atMillis decision time of the call that caused the difference
+   * @param atMicros decision time of the call that caused the difference
    */
-  void disturb(Cause cause, long driftTokens, long atMillis) {
+  void disturb(Cause cause, long driftTokens, long atMicros) {
+    long atMillis = atMicros / MICROS_PER_MILLI;
     openDriftTokens = Saturating.add(openDriftTokens, driftTokens);
     if (dueCause == null) {
       dueCause = cause;
@@ -222,8 +225,8 @@ public final class CorrectionCycle {
    * waits.
    */
   public boolean beginWaiting() {
-    boolean begins = waitsUntilMillis != waitsUntilMillis();
-    waitsUntilMillis = waitsUntilMillis();
+    boolean begins = waitingUntilMillis != waitsUntilMillis();
+    waitingUntilMillis = waitsUntilMillis();
     return begins;
   }
 }

@@ -11,6 +11,16 @@ import io.weir.limits.Refill;
  * its cost for later calls. So the judge sums the costs of wrongly denied calls. Not thread-safe.
  */
 final class DecisionJudge {
+  /** The result of the comparison of a decision with the true bucket. */
+  enum Judgement {
+    /** No error is known. */
+    RIGHT,
+    /** The cache admitted the call although the true bucket had too few tokens. */
+    WRONGLY_ADMITTED,
+    /** The cache denied the call although the true bucket had enough tokens. */
+    WRONGLY_DENIED
+  }
+
   /** Sum of the costs of the calls that were wrongly denied since cache and records last agreed. */
   private long forgoneTokens;
 

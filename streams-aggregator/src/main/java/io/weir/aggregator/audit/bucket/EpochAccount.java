@@ -73,14 +73,11 @@ final class EpochAccount {
   /** Part of {@code trustedTokens} for which no record has arrived yet. */
   private long trustedLeftTokens;
 
-  /** Creates the account of an epoch. The fields describe the parameters. */
-  EpochAccount(
-      long epoch, long chargedTokens, long stampedAtMicros, long exactTokens, long driftTokens) {
+  /** Creates the account of an epoch without records. The fields describe the parameters. */
+  EpochAccount(long epoch, long chargedTokens, long stampedAtMicros) {
     this.epoch = epoch;
     this.chargedTokens = chargedTokens;
     this.stampedAtMicros = stampedAtMicros;
-    this.exactTokens = exactTokens;
-    this.driftTokens = driftTokens;
   }
 
   /** Writes or reads the account. */
@@ -101,18 +98,20 @@ final class EpochAccount {
     trustedLeftTokens = members.integer(trustedLeftTokens);
   }
 
+  /** Creates the account of an epoch from the first record with a stamp of the epoch. */
+  static EpochAccount ofStamp(Stamp stamp, long costTokens, long atMicros) {
+    EpochAccount account = new EpochAccount(stamp.epoch(), stamp.charged(), atMicros);
+    account.exactTokens = costTokens;
+    return account;
+  }
+
   /**
    * Creates the account of an epoch from its first known stamp. The log may lack earlier records,
    * so earlier charges count as recorded.
    */
   static EpochAccount ofTrusted(Stamp stamp, long costTokens, long atMicros) {
-    EpochAccount account =
-        new EpochAccount(
-            stamp.epoch(),
-            stamp.charged(),
-            atMicros,
-            costTokens,
-            Saturating.subtract(costTokens, stamp.charged()));
+    EpochAccount account = ofStamp(stamp, costTokens, atMicros);
+    account.driftTokens = Saturating.subtract(costTokens, stamp.charged());
     account.trustedTokens = stamp.charged();
     account.trustedAtMicros = atMicros;
     account.trustedLeftTokens = stamp.charged() - costTokens;
@@ -225,11 +224,9 @@ final class EpochAccount {
     return Saturating.subtract(Saturating.add(chargedTokens, driftTokens), exactTokens);
   }
 
-  /** Accepts all recorded tokens that exceed the cache's counter as drift. Returns their number. */
-  long acceptOverlap() {
-    long overlap = Math.max(0, -pendingTokens());
-    acceptOverlap(overlap);
-    return overlap;
+  /** Returns the number of recorded tokens that exceeds the cache's counter. */
+  long overlapTokens() {
+    return Math.max(0, -pendingTokens());
   }
 
   /** Accepts a number of recorded tokens that exceed the cache's counter as drift. */

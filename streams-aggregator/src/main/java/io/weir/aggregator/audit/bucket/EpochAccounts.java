@@ -42,7 +42,7 @@ final class EpochAccounts {
     current.store(members);
     int stored = members.count(previous.size());
     while (previous.size() < stored) {
-      previous.add(new EpochAccount(UNKNOWN, 0, 0, 0, 0));
+      previous.add(new EpochAccount(UNKNOWN, 0, 0));
     }
     previous.forEach(epoch -> epoch.store(members));
   }
@@ -64,7 +64,7 @@ final class EpochAccounts {
 
   /** Adds charges of epochs that ended before the first known stamp. */
   void addUnknown(long tokens, long atMicros) {
-    addPrevious(new EpochAccount(UNKNOWN, tokens, atMicros, 0, 0));
+    addPrevious(new EpochAccount(UNKNOWN, tokens, atMicros));
   }
 
   private void addPrevious(EpochAccount ended) {

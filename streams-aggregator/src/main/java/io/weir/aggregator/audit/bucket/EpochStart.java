@@ -30,27 +30,24 @@ final class EpochStart {
     long fullAtBefore = time.trueMicros();
     epochs.noteDistance(fullAtBefore - begunAt(stamp, at));
     boolean hadNoCharge = ended.chargedTokens() == 0 && ended.exactTokens() == 0;
-    epochs.begin(new EpochAccount(stamp.epoch(), stamp.charged(), at, costTokens, 0));
+    epochs.begin(EpochAccount.ofStamp(stamp, costTokens, at));
     account.corrections().beginEpoch(stamp.version());
     time.show(stamp);
     time.forgetOwed();
     if (isRight) {
       account.restartTotal(costTokens);
-      Refill refill = account.limit().refill();
-      if (refill != null) {
+      if (account.limit().refills()) {
         time.noteFull(time.trueMicros(), begunAt(stamp, at));
       }
       time.trustCache();
-      if (refill != null) {
-        time.noteFullBefore(refill, begunAt(stamp, at), stamp.charged(), costTokens, at);
-      }
+      account.noteFullBefore(begunAt(stamp, at), stamp.charged(), costTokens, at);
     } else {
       charge(stamp, costTokens, at);
       if (hadNoCharge) {
         trustUnknownCharges(stamp, at);
       }
       time.oweBeyondCache(lastBefore(begunAt(stamp, at)));
-      account.corrections().disturb(Cause.FRESH_EPOCH, account.lostTokens(), at / MICROS_PER_MILLI);
+      account.corrections().disturb(Cause.FRESH_EPOCH, account.lostTokens(), at);
     }
     account.noteHeadroom(costTokens, at);
     if (stamp.charged() > costTokens) {
@@ -92,7 +89,7 @@ final class EpochStart {
       long fullAtBefore = time.trueMicros();
       account.charge(stamp.charged(), fullAtBefore);
       time.raiseTo(stamp);
-      time.noteFullBefore(refill, fullAtBefore, stamp.charged(), costTokens, at);
+      account.noteFullBefore(fullAtBefore, stamp.charged(), costTokens, at);
       return;
     }
     account.charge(stamp.charged() - costTokens, begunAt(stamp, at));

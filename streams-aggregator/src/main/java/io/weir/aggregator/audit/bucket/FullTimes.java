@@ -28,21 +28,6 @@ final class FullTimes {
   private final long[] ends = new long[MAX + 1];
   private int size;
 
-  /** Returns the number of intervals. */
-  int size() {
-    return size;
-  }
-
-  /** Returns the start of an interval, inclusive. */
-  long beginMicros(int index) {
-    return begins[index];
-  }
-
-  /** Returns the end of an interval, exclusive. */
-  long endMicros(int index) {
-    return ends[index];
-  }
-
   /** Removes all intervals. Later calls ignore the time before {@code atMicros}. */
   void restart(long atMicros) {
     begins[0] = atMicros;
@@ -198,10 +183,8 @@ final class FullTimes {
   }
 
   private void insert(int index, long fromMicros, long toMicros) {
-    for (int i = size; i > index; i--) {
-      begins[i] = begins[i - 1];
-      ends[i] = ends[i - 1];
-    }
+    System.arraycopy(begins, index, begins, index + 1, size - index);
+    System.arraycopy(ends, index, ends, index + 1, size - index);
     begins[index] = fromMicros;
     ends[index] = toMicros;
     size++;
@@ -209,9 +192,7 @@ final class FullTimes {
 
   private void remove(int index) {
     size--;
-    for (int i = index; i < size; i++) {
-      begins[i] = begins[i + 1];
-      ends[i] = ends[i + 1];
-    }
+    System.arraycopy(begins, index + 1, begins, index, size - index);
+    System.arraycopy(ends, index + 1, ends, index, size - index);
   }
 }

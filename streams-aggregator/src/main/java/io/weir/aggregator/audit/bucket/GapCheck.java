@@ -4,6 +4,7 @@ package io.weir.aggregator.audit.bucket;
 import io.weir.aggregator.state.StoredMembers;
 import io.weir.limits.LimitChange;
 import io.weir.topics.model.Stamp;
+import java.util.function.LongUnaryOperator;
 
 /**
  * The check for charges that were never recorded. A check waits until the watermark has passed a
@@ -184,15 +185,7 @@ final class GapCheck {
 
   /** Converts the distances to the refill rate of a new limit. */
   void followHeadroom(LimitChange change) {
-    headroomMicros = follow(headroomMicros, change);
-    nextHeadroomMicros = follow(nextHeadroomMicros, change);
-    inFlightHeadroomMicros = follow(inFlightHeadroomMicros, change);
-    nextInFlightHeadroomMicros = follow(nextInFlightHeadroomMicros, change);
-    certainMicros = change.sameTokensMicros(certainMicros);
-  }
-
-  private static long follow(long micros, LimitChange change) {
-    return micros == UNBOUNDED ? micros : change.sameTokensMicros(micros);
+    convert(change::sameTokensMicros);
   }
 
   /**
@@ -200,15 +193,19 @@ final class GapCheck {
    * (simulation, seed 60920).
    */
   void spendHeadroom(long micros) {
-    headroomMicros = spend(headroomMicros, micros);
-    nextHeadroomMicros = spend(nextHeadroomMicros, micros);
-    inFlightHeadroomMicros = spend(inFlightHeadroomMicros, micros);
-    nextInFlightHeadroomMicros = spend(nextInFlightHeadroomMicros, micros);
-    certainMicros = spend(certainMicros, micros);
+    convert(distance -> Math.max(0, distance - micros));
   }
 
-  private static long spend(long headroom, long micros) {
-    return headroom == UNBOUNDED ? headroom : Math.max(0, headroom - micros);
+  private void convert(LongUnaryOperator conversion) {
+    headroomMicros = converted(headroomMicros, conversion);
+    nextHeadroomMicros = converted(nextHeadroomMicros, conversion);
+    inFlightHeadroomMicros = converted(inFlightHeadroomMicros, conversion);
+    nextInFlightHeadroomMicros = converted(nextInFlightHeadroomMicros, conversion);
+    certainMicros = conversion.applyAsLong(certainMicros);
+  }
+
+  private static long converted(long micros, LongUnaryOperator conversion) {
+    return micros == UNBOUNDED ? micros : conversion.applyAsLong(micros);
   }
 
   /** Clears the distances. No charge is in flight, so no gap can begin before the current time. */

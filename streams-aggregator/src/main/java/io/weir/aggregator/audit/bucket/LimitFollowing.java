@@ -40,8 +40,7 @@ final class LimitFollowing {
    * @param stamp the stamp of the record; null if the cache did not decide the call
    * @param costTokens tokens charged for the call; 0 if the bucket denied it
    */
-  void follow(BucketLimit changed, @Nullable Stamp stamp, long costTokens, long atMillis) {
-    long at = atMillis * MICROS_PER_MILLI;
+  void follow(BucketLimit changed, @Nullable Stamp stamp, long costTokens, long at) {
     BucketLimit before = account.limit();
     if (changed.equals(before)
         || isRefusalUnderAnother(changed, stamp, costTokens)
@@ -151,6 +150,6 @@ final class LimitFollowing {
     time.followTrue(change);
     time.show(stamp);
     account.followTimes(change, at);
-    account.corrections().disturb(Cause.RESTORE, 0, at / MICROS_PER_MILLI);
+    account.corrections().disturb(Cause.RESTORE, 0, at);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.audit.bucket;
 
+import io.weir.aggregator.audit.bucket.DecisionJudge.Judgement;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.LimitChange;
 import io.weir.limits.Refill;
@@ -13,8 +14,6 @@ import io.weir.topics.model.Stamp;
  * Not thread-safe.
  */
 final class StampComparison {
-  private static final long MICROS_PER_MILLI = 1_000;
-
   private final BucketAccount account;
   private final LimitFollowing limits;
   private final EpochStart epochStart;
@@ -36,8 +35,7 @@ final class StampComparison {
    * @param requestedTokens the cost of the call, even if the bucket denied it
    */
   Judgement take(
-      Stamp stamp, BucketLimit ownLimit, long costTokens, long requestedTokens, long atMillis) {
-    long at = atMillis * MICROS_PER_MILLI;
+      Stamp stamp, BucketLimit ownLimit, long costTokens, long requestedTokens, long at) {
     EpochAccount known = account.epochs().find(stamp.epoch());
     if (known != null && known.takeTrusted(stamp, costTokens, at)) {
       return Judgement.RIGHT; // the charge already counts as recorded
@@ -45,7 +43,7 @@ final class StampComparison {
     boolean isFirstCharge = account.isFirstCharge(stamp, costTokens);
     account.addTotal(costTokens);
     if (stamp.epoch() < account.epoch().epoch()) {
-      takePreviousEpoch(stamp, ownLimit, costTokens, atMillis);
+      takePreviousEpoch(stamp, ownLimit, costTokens, at);
       return Judgement.RIGHT;
     }
     if (limits.isRefusalUnderAnother(ownLimit, stamp, costTokens)) {
@@ -95,23 +93,22 @@ final class StampComparison {
   }
 
   /** Processes a record of a previous epoch. Tokens that exceed the epoch's counter are a debt. */
-  private void takePreviousEpoch(
-      Stamp stamp, BucketLimit ownLimit, long costTokens, long atMillis) {
+  private void takePreviousEpoch(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     EpochAccount ended = account.epochs().findPrevious(stamp.epoch());
     if (costTokens == 0) {
-      if (atMillis * MICROS_PER_MILLI > account.epoch().stampedAtMicros()) {
+      if (at > account.epoch().stampedAtMicros()) {
         // the cache has returned to a previous epoch and needs a correction
-        account.corrections().disturb(Cause.OVERLAP, 0, atMillis);
+        account.corrections().disturb(Cause.OVERLAP, 0, at);
       }
     } else if (ended == null) {
-      account.owe(costTokens, atMillis, Cause.OVERLAP);
+      account.owe(costTokens, at, Cause.OVERLAP);
     } else {
       long beyond = beyondCounter(ended, stamp, costTokens);
-      ended.addRecord(costTokens - beyond, atMillis * MICROS_PER_MILLI);
-      noteHeadroomOfEnded(stamp, ownLimit, costTokens, atMillis * MICROS_PER_MILLI);
-      account.oweOverlap(ended, atMillis);
+      ended.addRecord(costTokens - beyond, at);
+      noteHeadroomOfEnded(stamp, ownLimit, costTokens, at);
+      account.oweOverlap(ended, ended.overlapTokens(), at);
       if (beyond > 0) {
-        account.owe(beyond, atMillis, Cause.OVERLAP);
+        account.owe(beyond, at, Cause.OVERLAP);
       }
     }
   }
@@ -154,7 +151,7 @@ final class StampComparison {
       oweWentBack(stamp, wentBackBy, at);
       account.noteHeadroom(costTokens, at);
       corrections.goBack(stamp.version());
-      corrections.disturb(Cause.OVERLAP, wentBackBy, at / MICROS_PER_MILLI);
+      corrections.disturb(Cause.OVERLAP, wentBackBy, at);
       return;
     }
     if (jump > costTokens) {
@@ -182,8 +179,7 @@ final class StampComparison {
    */
   private long certainlyMissingMicros(Stamp stamp, long costTokens, long jump, long at) {
     TimeToFull time = account.timeToFull();
-    Refill refill = account.limit().refill();
-    if (refill == null
+    if (!account.limit().refills()
         || jump <= costTokens
         || account.epochs().hasPending()
         || !time.isOwedBefore(at)) {
@@ -192,7 +188,7 @@ final class StampComparison {
     boolean isCorrectedSince = stamp.version() != account.corrections().confirmedVersion();
     long fullAtBefore =
         isCorrectedSince ? Math.max(time.trueMicros(), time.cacheMicros()) : time.cacheMicros();
-    long fullAt = stamp.fullAtEpochMicros() - refill.boundedMicrosFor(costTokens);
+    long fullAt = stamp.fullAtEpochMicros() - account.refillMicros(costTokens);
     return Math.max(0, fullAt - Math.max(fullAtBefore, at));
   }
 
@@ -212,10 +208,7 @@ final class StampComparison {
     TimeToFull time = account.timeToFull();
     long fullAtBefore = time.trueMicros();
     time.trustCache();
-    Refill refill = account.limit().refill();
-    if (refill != null) {
-      time.noteFullBefore(refill, fullAtBefore, jump, costTokens, at);
-    }
+    account.noteFullBefore(fullAtBefore, jump, costTokens, at);
     account.noteHeadroom(costTokens, at);
   }
 
@@ -223,13 +216,12 @@ final class StampComparison {
     TimeToFull time = account.timeToFull();
     long fullAtBefore = time.trueMicros();
     account.charge(jump, at);
-    Refill refill = account.limit().refill();
-    if (refill == null) {
+    if (!account.limit().refills()) {
       return;
     }
     // The debt that the cache has not charged yet may be newer than this charge. The cache's
     // distance from full is then the maximum.
-    long byCache = time.cacheMicros() - refill.boundedMicrosFor(costTokens) - at;
+    long byCache = time.cacheMicros() - account.refillMicros(costTokens) - at;
     account.noteDistance(
         time.isOwedBefore(at) ? Math.max(byCache, fullAtBefore - at) : byCache, at);
     if (time.boundByCache(!account.corrections().isUnconfirmed(), at)) {
@@ -237,7 +229,7 @@ final class StampComparison {
     } else {
       // The true time includes the other charges completely, although the bucket may have refilled
       // them before this charge.
-      account.noteDistance(fullAtBefore + refill.boundedMicrosFor(jump - costTokens) - at, at);
+      account.noteDistance(fullAtBefore + account.refillMicros(jump - costTokens) - at, at);
     }
   }
 
@@ -249,7 +241,7 @@ final class StampComparison {
     EpochAccounts epochs = account.epochs();
     epochs.current().addRecord(costTokens, at);
     account.gapCheck().note(stamp, costTokens, at);
-    account.oweOverlap(epochs.current(), at / MICROS_PER_MILLI);
+    account.oweOverlap(epochs.current(), epochs.current().overlapTokens(), at);
     account.gapCheck().noteRecorded(account.refillMicros(costTokens));
     // a call without the cache may be newer than the newest stamp
     boolean isStampNewest = account.timeToFull().isOwedBefore(epochs.current().stampedAtMicros());

@@ -3,7 +3,6 @@ package io.weir.aggregator.audit.bucket;
 
 import io.weir.aggregator.state.StoredMembers;
 import io.weir.limits.LimitChange;
-import io.weir.limits.Refill;
 import io.weir.topics.model.Stamp;
 
 /**
@@ -87,9 +86,11 @@ final class TimeToFull {
     return owedUntilMicros < atMicros;
   }
 
-  /** Adds a charge at its time: T ← max(T, at) + tokens·τ. */
-  void charge(Refill refill, long tokens, long atMicros) {
-    chargeMicros(refill.boundedMicrosFor(tokens), atMicros);
+  /** Adds a charge at its time: T ← max(T, at) + micros, which is the charge's refill time. */
+  void charge(long micros, long atMicros) {
+    fullTimes.add(trueMicros, atMicros);
+    long fullAt = Math.max(trueMicros, atMicros) + micros;
+    trueMicros = Math.min(fullAt, Stamp.MAX_FULL_AT_MICROS);
   }
 
   /**
@@ -98,17 +99,10 @@ final class TimeToFull {
    * charge, so it is a debt. The debt is the complete charge, because the cache's bucket may have
    * been full at other times.
    */
-  void chargeLate(Refill refill, long tokens, long atMicros) {
-    long micros = refill.boundedMicrosFor(tokens);
+  void chargeLate(long micros, long atMicros) {
     long left = micros - fullTimes.take(atMicros, micros);
     owe(micros, atMicros);
-    chargeMicros(left, atMicros);
-  }
-
-  private void chargeMicros(long micros, long atMicros) {
-    fullTimes.add(trueMicros, atMicros);
-    long fullAt = Math.max(trueMicros, atMicros) + micros;
-    trueMicros = Math.min(fullAt, Stamp.MAX_FULL_AT_MICROS);
+    charge(left, atMicros);
   }
 
   /**
@@ -284,21 +278,6 @@ final class TimeToFull {
     fullTimes.add(fromMicros, toMicros);
   }
 
-  /**
-   * Records the interval in which the bucket was full before a charge of the cache. In that
-   * interval the cache may have made other charges whose records are not known yet. Their refill
-   * time is subtracted.
-   *
-   * @param fullAtBefore the true time before the charge
-   * @param jumpTokens increase of the cache's counter up to this charge
-   */
-  void noteFullBefore(
-      Refill refill, long fullAtBefore, long jumpTokens, long costTokens, long atMicros) {
-    long byTheClock = atMicros - refill.boundedMicrosFor(jumpTokens - costTokens);
-    long byTheStamp = trueMicros - refill.boundedMicrosFor(jumpTokens);
-    fullTimes.add(fullAtBefore, Math.min(byTheClock, byTheStamp));
-  }
-
   /** Removes the full times before a charge under a new limit. */
   void forgetFullTimes(long atMicros) {
     fullTimes.restart(atMicros);
@@ -319,11 +298,5 @@ final class TimeToFull {
   /** Converts the cache's time to a new limit. */
   void followCache(LimitChange change) {
     cacheMicros = change.fullAtMicros(cacheMicros);
-  }
-
-  /** Returns how many more tokens the cache's bucket contains than the true bucket. */
-  long lostTokens(Refill refill) {
-    double missing = Math.max(0, trueMicros - cacheMicros);
-    return Math.round(missing * refill.tokens() / refill.periodMicros());
   }
 }

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 final class FullTimesTest {
@@ -24,9 +25,7 @@ final class FullTimesTest {
 
     assertEquals(2, times.take(12, 6));
 
-    assertEquals(1, times.size());
-    assertEquals(10, times.beginMicros(0));
-    assertEquals(12, times.endMicros(0));
+    assertEquals(List.of(10L, 12L), intervals(times));
   }
 
   @Test
@@ -38,7 +37,7 @@ final class FullTimesTest {
     assertEquals(6, times.take(15, 9));
     assertEquals(0, times.take(15, 9));
     assertEquals(4, times.take(0, 9));
-    assertEquals(0, times.size());
+    assertEquals(List.of(), intervals(times));
   }
 
   @Test
@@ -174,9 +173,9 @@ final class FullTimesTest {
       times.add(from, 10L * (i + 1) + 6);
     }
 
-    assertEquals(FullTimes.MAX, times.size());
-    assertEquals(30, times.beginMicros(2));
-    assertEquals(45, times.endMicros(2), "6 µs of the one, and 9 of the other");
+    assertEquals(2 * FullTimes.MAX, intervals(times).size());
+    assertEquals(
+        List.of(30L, 45L), intervals(times).subList(4, 6), "6 µs of the one, and 9 of the other");
   }
 
   @Test
@@ -215,9 +214,7 @@ final class FullTimesTest {
   void restore_afterARestart_countsNothingBeforeIt() {
     times.restart(20);
     FullTimes restored = new FullTimes();
-    Packer stored = new Packer().integer(1);
-    times.store(stored.members());
-    restored.store(Unpacker.ofVersion(stored.toBytes(), 1).members());
+    restored.store(stored(times).members());
     restored.add(15, 22);
 
     assertEquals(2, restored.take(0, 9));
@@ -251,7 +248,7 @@ final class FullTimesTest {
         fullAt = at;
       }
       fullAt += left;
-      merged |= times.size() == FullTimes.MAX;
+      merged |= intervals(times).size() == 2 * FullTimes.MAX;
       long expected = inOrder(known);
       assertTrue(fullAt >= expected, () -> "too little is missing after " + known);
       if (!merged) {
@@ -259,6 +256,18 @@ final class FullTimesTest {
       }
     }
     return !merged;
+  }
+
+  /** Returns the beginning and the end of each interval in turn, as they are stored. */
+  private static List<Long> intervals(FullTimes times) {
+    Unpacker stored = stored(times);
+    return LongStream.generate(stored::integer).limit(2 * stored.integer()).boxed().toList();
+  }
+
+  private static Unpacker stored(FullTimes times) {
+    Packer stored = new Packer().integer(1);
+    times.store(stored.members());
+    return Unpacker.ofVersion(stored.toBytes(), 1);
   }
 
   private static long inOrder(List<Charge> charges) {

@@ -9,7 +9,7 @@ import io.weir.topics.model.Stamp;
 import org.junit.jupiter.api.Test;
 
 final class GapCheckTest {
-  private final EpochAccount epoch = new EpochAccount(1, 3, 1_000, 3, 0);
+  private final EpochAccount epoch = EpochAccount.ofStamp(new Stamp(1, 0, 3, 0), 3, 1_000);
   private final GapCheck check = new GapCheck();
 
   @Test
@@ -68,7 +68,7 @@ final class GapCheckTest {
   void noteHeadroomInFlight_epochEnds_holdsUntilTheWatermarkHasPassedItsStamp() {
     check.begin(epoch);
     check.noteHeadroomInFlight(5, 1_000);
-    check.beginEpoch(new EpochAccount(2, 1, 3_000, 1, 0));
+    check.beginEpoch(EpochAccount.ofStamp(new Stamp(2, 0, 1, 0), 1, 3_000));
     check.noteHeadroomInFlight(9, 3_000);
 
     assertEquals(5, check.leastHeadroomMicros(1_000));
@@ -88,7 +88,7 @@ final class GapCheckTest {
   /** What the next check finds was charged after the stamp for which this one waits. */
   @Test
   void noteHeadroomThen_ofLongBeforeTheStamp_boundsThisCheckOnly() {
-    EpochAccount later = new EpochAccount(1, 3, 10_000_000, 3, 0);
+    EpochAccount later = EpochAccount.ofStamp(new Stamp(1, 0, 3, 0), 3, 10_000_000);
     check.begin(later);
     check.noteHeadroomThen(7, 9_000_000); // clocks may differ by as much
     check.noteHeadroomThen(5, 8_999_999);
