@@ -4,6 +4,7 @@ package io.weir.aggregator.topology;
 import io.weir.aggregator.count.CountSettings;
 import io.weir.aggregator.count.PartitionCounter;
 import io.weir.aggregator.count.SourceRecord;
+import io.weir.aggregator.state.Budget;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.log.HeaderValues;
 import java.time.Duration;
@@ -277,5 +278,30 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
       throw new IllegalStateException("the processor is not initialised");
     }
     return part;
+  }
+
+  /**
+   * A budget that is used up after a duration. The budget reads the clock once per {@value
+   * #STEPS_PER_READING} steps. Not thread-safe.
+   */
+  private static final class TimeBudget implements Budget {
+    /** Number of steps between two reads of the clock. A step takes about 5 µs. */
+    private static final int STEPS_PER_READING = 16;
+
+    private final long endNanos;
+    private int steps;
+    private boolean spent;
+
+    TimeBudget(Duration length) {
+      this.endNanos = System.nanoTime() + length.toNanos();
+    }
+
+    @Override
+    public boolean isSpent() {
+      if (!spent && ++steps % STEPS_PER_READING == 0) {
+        spent = System.nanoTime() - endNanos >= 0;
+      }
+      return spent;
+    }
   }
 }
