@@ -59,9 +59,9 @@ final class AccuracyReports {
    * Returns the response with the figures of all partitions for which an aggregator responds within
    * a few seconds.
    */
-  Answer fleet(RequestOrigin origin) throws InterruptedException {
+  Answer fleet(ReportCaller caller) throws InterruptedException {
     Gathered gathered = here();
-    for (JsonNode other : partitions.queryOthers(gathered.partitions, INTERNAL_PATH, origin)) {
+    for (JsonNode other : partitions.queryOthers(gathered.partitions, INTERNAL_PATH, caller)) {
       add(other, gathered);
     }
     return Answer.json(200, document(gathered.records, partitions.missing(gathered.partitions)));

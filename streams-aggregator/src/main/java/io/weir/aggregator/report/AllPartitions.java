@@ -9,6 +9,7 @@ import java.util.SortedMap;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
+import org.apache.kafka.streams.state.HostInfo;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,7 +22,7 @@ import org.slf4j.LoggerFactory;
  * @param partitions number of partitions
  */
 record AllPartitions(
-    UsageTable table, Supplier<List<Peer>> others, PeerReports peers, int partitions) {
+    UsageTable table, Supplier<List<HostInfo>> others, PeerReports peers, int partitions) {
   private static final Logger LOG = LoggerFactory.getLogger(AllPartitions.class);
 
   /** Refreshes the partitions on this instance. Returns their freshness. */
@@ -48,10 +49,10 @@ record AllPartitions(
    * Requests the documents of the other aggregators, unless all partitions are found. Aggregators
    * that do not respond within a few seconds are omitted.
    */
-  List<JsonNode> queryOthers(Set<Integer> found, String pathAndQuery, RequestOrigin origin)
+  List<JsonNode> queryOthers(Set<Integer> found, String pathAndQuery, ReportCaller caller)
       throws InterruptedException {
     return found.size() < partitions
-        ? peers.requestAll(others.get(), pathAndQuery, origin)
+        ? peers.requestAll(others.get(), pathAndQuery, caller)
         : List.of();
   }
 

@@ -14,6 +14,14 @@ import java.util.stream.Collectors;
  * few separate numbers represent all batches.
  */
 final class BatchTrail {
+  /**
+   * The identity of one journal epoch of an ingest node.
+   *
+   * @param node the node's name
+   * @param epoch time at which the journal was opened, in milliseconds since 1970
+   */
+  record Journal(String node, long epoch) {}
+
   /** Maximum number of separate numbers. Above this maximum, the smallest number is removed. */
   static final int MAX_APART = 64;
 

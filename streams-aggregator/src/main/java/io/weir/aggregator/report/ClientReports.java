@@ -46,15 +46,13 @@ final class ClientReports {
    * Returns the first names that begin with a prefix.
    *
    * @param pathAndQuery path and query of the request, which is forwarded to other aggregators
-   * @param origin the origin of the request; a forwarded request is not forwarded again
-   * @param caller the caller, for the fair scheduling of reports
+   * @param caller the caller; its request is not forwarded again if it was forwarded
    */
-  Answer answer(
-      String prefix, int limit, String pathAndQuery, RequestOrigin origin, ReportCaller caller)
+  Answer answer(String prefix, int limit, String pathAndQuery, ReportCaller caller)
       throws InterruptedException {
     Found found = here(prefix, limit, caller);
-    if (!origin.isForwarded()) {
-      for (JsonNode other : partitions.queryOthers(found.partitions, pathAndQuery, origin)) {
+    if (!caller.isForwarded()) {
+      for (JsonNode other : partitions.queryOthers(found.partitions, pathAndQuery, caller)) {
         other.path("clients").forEach(name -> found.clients.add(name.asText()));
         other.path("partitions").forEach(partition -> found.partitions.add(partition.asInt()));
         found.hasMore |= other.path("has_more").asBoolean();
@@ -63,7 +61,7 @@ final class ClientReports {
     Map<String, Object> document = new LinkedHashMap<>();
     document.put("clients", found.clients.stream().limit(limit).sorted().toList());
     document.put("has_more", found.hasMore || found.clients.size() > limit);
-    if (origin.isForwarded()) {
+    if (caller.isForwarded()) {
       document.put("partitions", found.partitions);
     } else {
       document.put("missing_partitions", partitions.missing(found.partitions));

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.apache.kafka.streams.state.HostInfo;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -110,8 +111,8 @@ final class ClientRoutes {
     String client = Parameters.checkedName("client", ctx.pathParam("client"));
     requireMayRead(ctx, client);
     int partition = partitionOf(client);
-    Optional<Peer> counting = instances.counting(partition);
-    if (counting.isPresent() && !RequestOrigin.of(ctx).isForwarded()) {
+    Optional<HostInfo> counting = instances.counting(partition);
+    if (counting.isPresent() && !ReportCaller.of(ctx).isForwarded()) {
       PeerReports.ForwardedRequest brief = forwarded(ctx, Answer.JSON, SLOW_AFTER, SLOW_AFTER);
       Optional<Answer> answer = peers.requestInTurn(List.of(counting.get()), brief);
       if (answer.isPresent()) {
@@ -144,9 +145,7 @@ final class ClientRoutes {
   private static void requireMayRead(Context ctx, String client) {
     if (!AccessHandler.grantOf(ctx.req()::getAttribute).mayRead(client)) {
       throw new ProblemException(
-          Problem.of(
-              ProblemReason.NOT_ALLOWED,
-              "the token does not give access to the usage of this client"));
+          ProblemReason.NOT_ALLOWED, "the token does not give access to the usage of this client");
     }
   }
 
@@ -187,8 +186,7 @@ final class ClientRoutes {
         ReportServer.send(ctx, local.answer());
         return;
       } catch (ProblemException notHere) {
-        if (notHere.problem().missingPartitions().isEmpty()
-            || RequestOrigin.of(ctx).isForwarded()) {
+        if (notHere.problem().missingPartitions().isEmpty() || ReportCaller.of(ctx).isForwarded()) {
           throw notHere;
         }
       }

@@ -23,7 +23,7 @@ record EventCursor(
     long toEpochMillis,
     long offset,
     int line,
-    Map<JournalId, String> trails) {
+    Map<BatchTrail.Journal, String> trails) {
   private static final String VERSION = "e1";
   private static final int PARTS = 6;
 
@@ -42,12 +42,12 @@ record EventCursor(
       if (parts.length != PARTS || !parts[0].equals(VERSION)) {
         return null;
       }
-      Map<JournalId, String> trails = new LinkedHashMap<>();
+      Map<BatchTrail.Journal, String> trails = new LinkedHashMap<>();
       if (!parts[5].isEmpty()) {
         for (String entry : parts[5].split(",", EventScan.MAX_JOURNALS + 1)) {
           String[] trail = entry.split("/", -1);
           BatchTrail known = BatchTrail.parse(trail[2]);
-          trails.put(new JournalId(trail[0], Long.parseLong(trail[1])), known.toString());
+          trails.put(new BatchTrail.Journal(trail[0], Long.parseLong(trail[1])), known.toString());
         }
       }
       EventCursor cursor =

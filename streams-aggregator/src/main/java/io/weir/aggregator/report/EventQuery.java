@@ -51,12 +51,7 @@ record EventQuery(
     EventCursor page = parameters.page(EventCursor::parse);
     Instant to = parameters.moment("to", now, ZoneOffset.UTC);
     Instant from = parameters.moment("from", to.minus(DEFAULT_LENGTH), ZoneOffset.UTC);
-    if (!from.isBefore(to)) {
-      throw Parameters.bad("to", "must be after from");
-    }
-    if (Duration.between(from, to).compareTo(MAX_LENGTH) > 0) {
-      throw Parameters.bad("from", "must be at most " + MAX_LENGTH.toDays() + " days before to");
-    }
+    Parameters.requireInterval(from, to, MAX_LENGTH);
     String endpoint = parameters.one("endpoint", "");
     return new EventQuery(
         Parameters.checkedName("client", client),

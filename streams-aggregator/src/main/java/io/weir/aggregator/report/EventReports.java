@@ -10,7 +10,6 @@ import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.model.UsageWindow;
-import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import io.weir.topics.process.FairTurns;
 import java.time.Duration;
@@ -49,9 +48,9 @@ final class EventReports {
   private final ReportSettings settings;
   private final FairTurns readings = new FairTurns(MAX_READINGS, MAX_READINGS - 1);
 
-  EventReports(UsageTable table, AuditLog log, ReportSettings settings) {
+  EventReports(UsageTable table, ReportSettings settings) {
     this.table = table;
-    this.log = log;
+    this.log = new AuditLog(settings.kafka());
     this.settings = settings;
   }
 
@@ -67,9 +66,7 @@ final class EventReports {
             query.fromEpochMillis() - CountSettings.MAX_AHEAD_MILLIS);
     if (!readings.acquire(caller.name(), MAX_QUEUEING.toNanos(), caller.isGone())) {
       throw new ProblemException(
-          Problem.of(
-              ProblemReason.BUSY,
-              "too many reads of the audit log are in progress; try again later"));
+          ProblemReason.BUSY, "too many reads of the audit log are in progress; try again later");
     }
     try {
       if (log.read(
@@ -91,11 +88,11 @@ final class EventReports {
    * interval.
    */
   private static EventScan scan(EventQuery query, @Nullable PartitionProgress progress) {
-    Set<JournalId> awaited = new HashSet<>();
-    Set<JournalId> departed = new HashSet<>();
+    Set<BatchTrail.Journal> awaited = new HashSet<>();
+    Set<BatchTrail.Journal> departed = new HashSet<>();
     boolean everyLowWatermarkPassed = progress != null;
     for (Node node : progress == null ? List.<Node>of() : progress.nodes()) {
-      JournalId journal = new JournalId(node.node(), node.epoch());
+      BatchTrail.Journal journal = new BatchTrail.Journal(node.node(), node.epoch());
       if (node.epoch() >= query.toEpochMillis()) {
         continue; // the journal was opened after the interval
       }

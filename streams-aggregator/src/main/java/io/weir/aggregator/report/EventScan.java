@@ -65,12 +65,12 @@ final class EventScan {
       boolean conflicting) {}
 
   private final EventQuery query;
-  private final Set<JournalId> awaited;
-  private final Set<JournalId> departed;
+  private final Set<BatchTrail.Journal> awaited;
+  private final Set<BatchTrail.Journal> departed;
   private final boolean everyLowWatermarkPassed;
   private final long maxBytes;
   private final CallSearch search;
-  private final Map<JournalId, BatchTrail> trails = new LinkedHashMap<>();
+  private final Map<BatchTrail.Journal, BatchTrail> trails = new LinkedHashMap<>();
   private final Map<String, Set<String>> callerIds = new HashMap<>();
   private int fingerprints;
   private final List<Found> found = new ArrayList<>();
@@ -92,8 +92,8 @@ final class EventScan {
    */
   EventScan(
       EventQuery query,
-      Set<JournalId> awaited,
-      Set<JournalId> departed,
+      Set<BatchTrail.Journal> awaited,
+      Set<BatchTrail.Journal> departed,
       boolean everyLowWatermarkPassed,
       long maxBytes) {
     this.query = query;
@@ -141,7 +141,7 @@ final class EventScan {
   }
 
   private boolean isNew(BatchHeader header, long atEpochMillis) {
-    JournalId journal = new JournalId(header.node(), header.nodeEpoch());
+    BatchTrail.Journal journal = new BatchTrail.Journal(header.node(), header.nodeEpoch());
     BatchTrail trail = trails.get(journal);
     if (trail == null) {
       trail = BatchTrail.startingAt(header);
@@ -212,7 +212,7 @@ final class EventScan {
     if (!everyLowWatermarkPassed || tooManyJournals || trails.isEmpty()) {
       return false;
     }
-    for (JournalId journal : awaited) {
+    for (BatchTrail.Journal journal : awaited) {
       if (!trails.containsKey(journal)) {
         return false;
       }
@@ -258,7 +258,7 @@ final class EventScan {
     if (ended) {
       return null;
     }
-    Map<JournalId, String> written = new LinkedHashMap<>();
+    Map<BatchTrail.Journal, String> written = new LinkedHashMap<>();
     trails.forEach((journal, trail) -> written.put(journal, trail.toString()));
     return new EventCursor(
         query.fromEpochMillis(), query.toEpochMillis(), nextOffset, nextLine, written);

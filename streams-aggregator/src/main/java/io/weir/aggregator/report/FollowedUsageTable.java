@@ -15,10 +15,13 @@ import io.weir.topics.wire.PartitionAccuracyCodec;
 import io.weir.topics.wire.PartitionProgressCodec;
 import io.weir.topics.wire.UsageStateCodec;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
+import java.util.function.ObjLongConsumer;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -131,7 +134,7 @@ final class FollowedUsageTable implements UsageTable {
     long reading = follower.reading(partition);
     byte[] value;
     try {
-      value = store.get(partition, key.getBytes(StandardCharsets.UTF_8));
+      value = store.get(partition, key(key));
     } catch (TableException failed) {
       throw failed(partition, failed);
     }
@@ -161,7 +164,7 @@ final class FollowedUsageTable implements UsageTable {
       Rows into) {
     WindowScan scan =
         new WindowScan(
-            prefixOfMeter(anyEndpoint),
+            anyEndpoint,
             fromEpochMillis,
             toEpochMillis,
             (value, startEpochMillis) ->
@@ -177,8 +180,131 @@ final class FollowedUsageTable implements UsageTable {
     return scan.clients();
   }
 
-  private static String prefixOfMeter(UsageKey key) {
-    String withEndpoint = UsageStateCodec.prefix(new UsageKey(key.client(), key.meter(), "-"));
-    return withEndpoint.substring(0, withEndpoint.length() - "-/".length());
+  /**
+   * A scan of the table that visits the windows of an interval in one pass over the keys, endpoint
+   * by endpoint. It skips windows of an endpoint that are too old or too new by a seek. An endpoint
+   * without skipped windows needs no seek. Keys that are not keys of usage rows are skipped, so
+   * that each returned key is greater than the visited key. Not thread-safe.
+   */
+  static final class WindowScan implements TableStore.Visitor {
+    /**
+     * A suffix that is greater than all digits of a window's start. So it is greater than all keys
+     * of an endpoint.
+     */
+    private static final String BEHIND_STARTS = ":";
+
+    /** Prefix of the keys of all endpoints of the client and meter; ends with a slash. */
+    private final String ofMeter;
+
+    private final String fromStart;
+    private final String toStart;
+    private final ObjLongConsumer<byte[]> into;
+
+    /**
+     * Creates a scan.
+     *
+     * @param anyEndpoint the client and meter; its endpoint is ignored
+     * @param fromEpochMillis start of the range of window starts, inclusive
+     * @param toEpochMillis end of the range of window starts, exclusive
+     * @param into receives the values and the starts of the windows of the interval
+     */
+    WindowScan(
+        UsageKey anyEndpoint,
+        long fromEpochMillis,
+        long toEpochMillis,
+        ObjLongConsumer<byte[]> into) {
+      String ofEndpoint =
+          UsageStateCodec.prefix(new UsageKey(anyEndpoint.client(), anyEndpoint.meter(), "-"));
+      this.ofMeter = ofEndpoint.substring(0, ofEndpoint.length() - "-/".length());
+      this.fromStart = UsageStateCodec.start(fromEpochMillis);
+      this.toStart = UsageStateCodec.start(toEpochMillis);
+      this.into = into;
+    }
+
+    /** Returns the first key to visit. */
+    byte[] from() {
+      return key(ofMeter);
+    }
+
+    /** Returns the end of the keys to visit, exclusive. */
+    byte[] to() {
+      return key(ofMeter.substring(0, ofMeter.length() - 1) + '0'); // '0' follows '/'
+    }
+
+    @Override
+    public byte @Nullable [] visit(byte[] key, byte[] value) {
+      String text = new String(key, StandardCharsets.UTF_8);
+      int startAt = text.indexOf('/', ofMeter.length()) + 1;
+      String start = text.substring(startAt);
+      if (startAt == 0 || !UsageStateCodec.isStart(start)) {
+        return null;
+      }
+      if (start.compareTo(fromStart) < 0) {
+        return key(text.substring(0, startAt) + fromStart);
+      }
+      if (start.compareTo(toStart) >= 0) {
+        return key(text.substring(0, startAt) + BEHIND_STARTS);
+      }
+      into.accept(value, Long.parseLong(start));
+      return null;
+    }
+  }
+
+  /**
+   * A scan of the table that collects the names of clients. After the first key of a client, one
+   * seek skips all other keys of the client. Keys that are not keys of usage rows are skipped. Not
+   * thread-safe.
+   */
+  static final class ClientScan implements TableStore.Visitor {
+    private final String prefix;
+    private final int max;
+    private final List<String> clients = new ArrayList<>();
+
+    /**
+     * Creates a scan.
+     *
+     * @param prefix prefix of the names; empty for all names
+     * @param max maximum number of names
+     */
+    ClientScan(String prefix, int max) {
+      this.prefix = UsageStateCodec.encodedName(prefix);
+      this.max = max;
+    }
+
+    /** Returns the first key to visit. */
+    byte[] from() {
+      return key(prefix);
+    }
+
+    /** Returns the end of the keys to visit, exclusive. Encoded names are ASCII. */
+    byte[] to() {
+      return key(prefix + '\u007f');
+    }
+
+    /** Returns the names, in the order of their keys. */
+    List<String> clients() {
+      return clients;
+    }
+
+    @Override
+    public byte @Nullable [] visit(byte[] key, byte[] value) {
+      if (clients.size() == max) {
+        return to();
+      }
+      String text = new String(key, StandardCharsets.UTF_8);
+      if (UsageStateCodec.isOfClient(text)) {
+        try {
+          clients.add(UsageStateCodec.decodeKey(text).key().client());
+        } catch (MalformedRecordException foreignKey) {
+          return null;
+        }
+      }
+      int end = text.indexOf('/');
+      return end < 0 ? null : key(text.substring(0, end) + '0'); // '0' follows '/'
+    }
+  }
+
+  private static byte[] key(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
   }
 }

@@ -2,9 +2,9 @@
 package io.weir.aggregator.report;
 
 import io.weir.topics.catalog.Topics;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -62,39 +62,36 @@ public final class Instances {
   }
 
   /** Returns the other instances that may have a partition, in descending order of likelihood. */
-  List<Peer> holders(int partition) {
+  List<HostInfo> holders(int partition) {
     TopicPartition calls = new TopicPartition(Topics.CALLS.name(), partition);
-    List<Peer> holders = new ArrayList<>();
+    Set<HostInfo> holders = new LinkedHashSet<>();
     counting(partition).ifPresent(holders::add);
     for (StreamsMetadata one : others()) {
       if (one.standbyTopicPartitions().contains(calls)) {
-        holders.add(Peer.of(one.hostInfo()));
+        holders.add(one.hostInfo());
       }
     }
     // the remaining instances follow, because a previous owner of the partition keeps a copy for
     // some time
-    others().stream()
-        .map(one -> Peer.of(one.hostInfo()))
-        .filter(peer -> !holders.contains(peer))
-        .forEach(holders::add);
-    return holders;
+    holders.addAll(peers());
+    return List.copyOf(holders);
   }
 
   /**
    * Returns the other instance that currently counts the partition. Returns empty if this instance
    * or no instance counts the partition.
    */
-  Optional<Peer> counting(int partition) {
+  Optional<HostInfo> counting(int partition) {
     TopicPartition calls = new TopicPartition(Topics.CALLS.name(), partition);
     return others().stream()
         .filter(one -> one.topicPartitions().contains(calls))
-        .map(one -> Peer.of(one.hostInfo()))
+        .map(StreamsMetadata::hostInfo)
         .findFirst();
   }
 
   /** Returns all other instances. */
-  List<Peer> peers() {
-    return others().stream().map(one -> Peer.of(one.hostInfo())).toList();
+  List<HostInfo> peers() {
+    return others().stream().map(StreamsMetadata::hostInfo).toList();
   }
 
   private List<StreamsMetadata> others() {

@@ -5,6 +5,7 @@ import io.weir.limits.Names;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.time.DateTimeException;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.OffsetDateTime;
@@ -91,6 +92,27 @@ record Parameters(Map<String, List<String>> values) {
     }
     throw bad(
         field, "must be an RFC 3339 time or a date such as 2026-11-21, but is '" + text + "'");
+  }
+
+  /** Refuses an empty interval, and an interval that is longer than {@code max}. */
+  static void requireInterval(Instant from, Instant to, Duration max) {
+    if (!from.isBefore(to)) {
+      throw bad("to", "must be after from");
+    }
+    if (Duration.between(from, to).compareTo(max) > 0) {
+      throw bad("from", "must be at most " + max.toDays() + " days before to");
+    }
+  }
+
+  /** Rounds a time down to a multiple of a length since 1970. */
+  static Instant floor(Instant moment, Duration length) {
+    long millis = moment.toEpochMilli();
+    return Instant.ofEpochMilli(millis - Math.floorMod(millis, length.toMillis()));
+  }
+
+  /** Rounds a time up to a multiple of a length since 1970. */
+  static Instant ceil(Instant moment, Duration length) {
+    return floor(moment.plus(length).minusNanos(1), length);
   }
 
   /** Returns the value of a parameter that is an integer from 1 to a maximum, inclusive. */

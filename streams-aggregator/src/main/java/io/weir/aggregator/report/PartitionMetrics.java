@@ -57,116 +57,101 @@ final class PartitionMetrics {
   }
 
   private List<Meter> register(int partition) {
-    List<Meter> meters = new ArrayList<>();
-    meters.add(lines(partition, "received", Counters::received));
-    meters.add(lines(partition, "counted", Counters::counted));
-    meters.add(lines(partition, "duplicate", Counters::duplicate));
-    meters.add(lines(partition, "late_adjusted", Counters::lateAdjusted));
-    meters.add(lines(partition, "quarantined", Counters::quarantined));
-    meters.add(
-        counter(
-            partition,
-            "weir.id.conflicts",
-            "calls with the id of another call; both are billed",
-            Tags.empty(),
-            PartitionProgress::idConflicts));
-    meters.add(
-        counter(
-            partition,
-            "weir.period.conflicts",
-            "lines whose billing period differs from the billing period of their row",
-            Tags.empty(),
-            PartitionProgress::periodConflicts));
-    meters.add(
-        counter(
-            partition,
-            "weir.other.rows.lines",
-            "lines of endpoints beyond WEIR_MAX_ENDPOINTS, which are billed in the row 'other'",
-            Tags.empty(),
-            PartitionProgress::inOtherRows));
-    meters.add(
-        gauge(
-            partition,
-            "weir.watermark.lag.ms",
-            "age of the partition's watermark, in milliseconds",
-            progress -> lag(progress.watermarkEpochMillis())));
-    meters.add(
-        gauge(
-            partition,
-            "weir.closed.through.lag.ms",
-            "age of the end of the partition's last closed window, in milliseconds",
-            progress -> lag(progress.closedThroughEpochMillis())));
-    meters.add(
-        gauge(
-            partition,
-            "weir.missing.lines",
-            "lines of calls that are missing between arrived lines of the same journals",
-            progress ->
-                progress.nodes().stream().mapToLong(PartitionProgress.Node::missingLines).sum()));
-    meters.add(
-        gauge(
-            partition,
-            "weir.known.journals",
-            "journals of ingest nodes, except those with a final heartbeat more than an hour ago",
-            progress -> progress.nodes().size()));
-    meters.add(
-        nodes(
-            partition,
-            "weir.lost.journals",
-            "journals without a final heartbeat whose node has opened a newer journal",
-            State.LOST));
-    meters.add(
-        nodes(
-            partition,
-            "weir.silent.nodes",
-            "nodes whose low watermark lags by more than WEIR_MAX_HOLD, so that windows do not wait for them",
-            State.SILENT));
-    return meters;
+    PartitionMeters meters = new PartitionMeters(partition);
+    meters.lines("received", Counters::received);
+    meters.lines("counted", Counters::counted);
+    meters.lines("duplicate", Counters::duplicate);
+    meters.lines("late_adjusted", Counters::lateAdjusted);
+    meters.lines("quarantined", Counters::quarantined);
+    meters.counter(
+        "weir.id.conflicts",
+        "calls with the id of another call; both are billed",
+        Tags.empty(),
+        PartitionProgress::idConflicts);
+    meters.counter(
+        "weir.period.conflicts",
+        "lines whose billing period differs from the billing period of their row",
+        Tags.empty(),
+        PartitionProgress::periodConflicts);
+    meters.counter(
+        "weir.other.rows.lines",
+        "lines of endpoints beyond WEIR_MAX_ENDPOINTS, which are billed in the row 'other'",
+        Tags.empty(),
+        PartitionProgress::inOtherRows);
+    meters.gauge(
+        "weir.watermark.lag.ms",
+        "age of the partition's watermark, in milliseconds",
+        progress -> lag(progress.watermarkEpochMillis()));
+    meters.gauge(
+        "weir.closed.through.lag.ms",
+        "age of the end of the partition's last closed window, in milliseconds",
+        progress -> lag(progress.closedThroughEpochMillis()));
+    meters.gauge(
+        "weir.missing.lines",
+        "lines of calls that are missing between arrived lines of the same journals",
+        progress ->
+            progress.nodes().stream().mapToLong(PartitionProgress.Node::missingLines).sum());
+    meters.gauge(
+        "weir.known.journals",
+        "journals of ingest nodes, except those with a final heartbeat more than an hour ago",
+        progress -> progress.nodes().size());
+    meters.gauge(
+        "weir.lost.journals",
+        "journals without a final heartbeat whose node has opened a newer journal",
+        progress -> count(progress, State.LOST));
+    meters.gauge(
+        "weir.silent.nodes",
+        "nodes whose low watermark lags by more than WEIR_MAX_HOLD, so that windows do not wait for them",
+        progress -> count(progress, State.SILENT));
+    return meters.all;
   }
 
-  private Meter lines(int partition, String outcome, ToLongFunction<Counters> value) {
-    return counter(
-        partition,
-        "weir.lines",
-        "lines of calls; received = counted + duplicate + late_adjusted + quarantined",
-        Tags.of("outcome", outcome),
-        progress -> value.applyAsLong(progress.counters()));
+  /** The registered meters of one partition. */
+  private final class PartitionMeters {
+    private final int partition;
+    private final List<Meter> all = new ArrayList<>();
+
+    PartitionMeters(int partition) {
+      this.partition = partition;
+    }
+
+    void lines(String outcome, ToLongFunction<Counters> value) {
+      counter(
+          "weir.lines",
+          "lines of calls; received = counted + duplicate + late_adjusted + quarantined",
+          Tags.of("outcome", outcome),
+          progress -> value.applyAsLong(progress.counters()));
+    }
+
+    void counter(
+        String name, String description, Tags tags, ToLongFunction<PartitionProgress> value) {
+      all.add(
+          FunctionCounter.builder(
+                  name, newest, known -> progress(known).map(value::applyAsLong).orElse(0L))
+              .description(description)
+              .tags(tags)
+              .tag("partition", Integer.toString(partition))
+              .register(registry));
+    }
+
+    void gauge(String name, String description, ToDoubleFunction<PartitionProgress> value) {
+      all.add(
+          Gauge.builder(
+                  name,
+                  newest,
+                  known -> progress(known).map(value::applyAsDouble).orElse(Double.NaN))
+              .description(description)
+              .tag("partition", Integer.toString(partition))
+              .register(registry));
+    }
+
+    private Optional<PartitionProgress> progress(Map<Integer, Optional<PartitionProgress>> known) {
+      return known.getOrDefault(partition, Optional.empty());
+    }
   }
 
-  private Meter counter(
-      int partition,
-      String name,
-      String description,
-      Tags tags,
-      ToLongFunction<PartitionProgress> value) {
-    return FunctionCounter.builder(
-            name, newest, all -> of(all, partition).map(value::applyAsLong).orElse(0L))
-        .description(description)
-        .tags(tags)
-        .tag("partition", Integer.toString(partition))
-        .register(registry);
-  }
-
-  private Meter nodes(int partition, String name, String description, State state) {
-    return gauge(
-        partition,
-        name,
-        description,
-        progress -> progress.nodes().stream().filter(node -> node.state() == state).count());
-  }
-
-  private Meter gauge(
-      int partition, String name, String description, ToDoubleFunction<PartitionProgress> value) {
-    return Gauge.builder(
-            name, newest, all -> of(all, partition).map(value::applyAsDouble).orElse(Double.NaN))
-        .description(description)
-        .tag("partition", Integer.toString(partition))
-        .register(registry);
-  }
-
-  private static Optional<PartitionProgress> of(
-      Map<Integer, Optional<PartitionProgress>> all, int partition) {
-    return all.getOrDefault(partition, Optional.empty());
+  private static long count(PartitionProgress progress, State state) {
+    return progress.nodes().stream().filter(node -> node.state() == state).count();
   }
 
   private double lag(long epochMillis) {

@@ -27,6 +27,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
+import org.apache.kafka.streams.state.HostInfo;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -118,10 +119,10 @@ final class PeerReports {
    * @return the first complete response of an aggregator that has the partition, with any status;
    *     empty if there is none
    */
-  Optional<Answer> requestInTurn(List<Peer> peers, ForwardedRequest forwarded)
+  Optional<Answer> requestInTurn(List<HostInfo> peers, ForwardedRequest forwarded)
       throws InterruptedException {
     BlockingQueue<Optional<Answer>> outcomes = new LinkedBlockingQueue<>();
-    Iterator<Peer> next = peers.iterator();
+    Iterator<HostInfo> next = peers.iterator();
     int pending = 0;
     while (next.hasNext() || pending > 0) {
       if (next.hasNext()) {
@@ -142,13 +143,14 @@ final class PeerReports {
     return Optional.empty();
   }
 
-  private void request(Peer peer, ForwardedRequest forwarded, Queue<Optional<Answer>> outcomes) {
+  private void request(
+      HostInfo peer, ForwardedRequest forwarded, Queue<Optional<Answer>> outcomes) {
     var unused =
         send(peer, forwarded)
             .thenApply(PeerReports::answer)
             .exceptionally(
                 failed -> {
-                  LOG.debug("another aggregator did not respond peer={}", peer, failed);
+                  LOG.debug("another aggregator did not respond peer={}", address(peer), failed);
                   return Optional.empty();
                 })
             .thenAccept(outcomes::add);
@@ -180,21 +182,21 @@ final class PeerReports {
    * Requests documents from several aggregators concurrently. Each document is about the partitions
    * of its aggregator.
    *
-   * @param origin the origin of the request
+   * @param caller the caller of the report
    * @return the documents received within {@link #ALL_TIMEOUT}; failed requests are logged and
    *     omitted
    */
-  List<JsonNode> requestAll(List<Peer> peers, String pathAndQuery, RequestOrigin origin)
+  List<JsonNode> requestAll(List<HostInfo> peers, String pathAndQuery, ReportCaller caller)
       throws InterruptedException {
     Map<String, String> headers = new HashMap<>();
     headers.put("Accept", Answer.JSON);
-    if (origin.authorization() != null) {
-      headers.put("Authorization", origin.authorization());
+    if (caller.authorization() != null) {
+      headers.put("Authorization", caller.authorization());
     }
     ForwardedRequest forwarded =
         new ForwardedRequest(pathAndQuery, headers, ALL_TIMEOUT, ALL_TIMEOUT);
-    Map<Peer, CompletableFuture<JsonNode>> pending = new LinkedHashMap<>();
-    for (Peer peer : peers) {
+    Map<HostInfo, CompletableFuture<JsonNode>> pending = new LinkedHashMap<>();
+    for (HostInfo peer : peers) {
       pending.put(peer, send(peer, forwarded).thenApply(PeerReports::document));
     }
     List<JsonNode> answers = new ArrayList<>();
@@ -203,7 +205,9 @@ final class PeerReports {
         answers.add(one.getValue().get());
       } catch (ExecutionException failed) {
         LOG.warn(
-            "another aggregator did not respond peer={} why={}", one.getKey(), failed.getCause());
+            "another aggregator did not respond peer={} why={}",
+            address(one.getKey()),
+            failed.getCause());
       }
     }
     return answers;
@@ -220,11 +224,13 @@ final class PeerReports {
     }
   }
 
-  private CompletableFuture<HttpResponse<byte[]>> send(Peer peer, ForwardedRequest forwarded) {
+  private CompletableFuture<HttpResponse<byte[]>> send(HostInfo peer, ForwardedRequest forwarded) {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(
                 URI.create(
-                    (tls == null ? "http://" : "https://") + peer + forwarded.pathAndQuery()))
+                    (tls == null ? "http://" : "https://")
+                        + address(peer)
+                        + forwarded.pathAndQuery()))
             .timeout(forwarded.timeout())
             .header(FORWARDED_HEADER, "1");
     forwarded.headers().forEach(request::header);
@@ -232,5 +238,9 @@ final class PeerReports {
     return http()
         .sendAsync(request.build(), HttpResponse.BodyHandlers.ofByteArray())
         .orTimeout(forwarded.timeout().toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  private static String address(HostInfo peer) {
+    return peer.host() + ":" + peer.port();
   }
 }

@@ -61,10 +61,9 @@ final class PortalRoute {
             .orElseThrow(
                 () ->
                     new ProblemException(
-                        Problem.of(
-                            ProblemReason.NO_SUCH_ROUTE,
-                            PATH
-                                + ": this route needs WEIR_PORTAL_KEY_FILE, which is not set on this aggregator")));
+                        ProblemReason.NO_SUCH_ROUTE,
+                        PATH
+                            + ": this route needs WEIR_PORTAL_KEY_FILE, which is not set on this aggregator"));
     JsonNode body = body(ctx);
     body.fieldNames()
         .forEachRemaining(
@@ -90,12 +89,10 @@ final class PortalRoute {
       if (body != null && body.isObject()) {
         return body;
       }
-      throw new ProblemException(
-          Problem.of(ProblemReason.INVALID_BODY, "the body must be a JSON object"));
+      throw new ProblemException(ProblemReason.INVALID_BODY, "the body must be a JSON object");
     } catch (JsonProcessingException notJson) {
       throw new ProblemException(
-          Problem.of(
-              ProblemReason.INVALID_BODY, "the body is not JSON: " + notJson.getOriginalMessage()));
+          ProblemReason.INVALID_BODY, "the body is not JSON: " + notJson.getOriginalMessage());
     } catch (IOException unreadable) {
       throw new ProblemException(
           Problem.malformed(400, "the body could not be read: " + unreadable.getMessage()));

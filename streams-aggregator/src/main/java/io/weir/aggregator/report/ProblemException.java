@@ -2,6 +2,7 @@
 package io.weir.aggregator.report;
 
 import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 
 /** Thrown when a request is refused. The server sends the problem document as the response. */
 final class ProblemException extends RuntimeException {
@@ -12,6 +13,10 @@ final class ProblemException extends RuntimeException {
   ProblemException(Problem problem) {
     super(problem.detail());
     this.problem = problem;
+  }
+
+  ProblemException(ProblemReason reason, String detail) {
+    this(Problem.of(reason, detail));
   }
 
   Problem problem() {

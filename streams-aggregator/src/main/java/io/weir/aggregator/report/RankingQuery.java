@@ -53,10 +53,10 @@ record RankingQuery(RankingSelection selection, int limit) {
     Duration window = settings.window();
     Instant to = parameters.moment("to", now, ZoneOffset.UTC);
     Instant oldest =
-        Windows.floor(now, window).minus(window.multipliedBy(settings.rankedWindows() - 1L));
-    Instant hourBefore = Windows.floor(to.minus(DEFAULT_LENGTH), window);
+        Parameters.floor(now, window).minus(window.multipliedBy(settings.rankedWindows() - 1L));
+    Instant hourBefore = Parameters.floor(to.minus(DEFAULT_LENGTH), window);
     Instant from =
-        Windows.floor(
+        Parameters.floor(
             parameters.moment(
                 "from", hourBefore.isBefore(oldest) ? oldest : hourBefore, ZoneOffset.UTC),
             window);
@@ -80,7 +80,7 @@ record RankingQuery(RankingSelection selection, int limit) {
             measure,
             meter,
             from.toEpochMilli(),
-            Windows.ceil(to, window).toEpochMilli(),
+            Parameters.ceil(to, window).toEpochMilli(),
             prefix(parameters)),
         parameters.count("limit", DEFAULT_LIMIT, MAX_LIMIT));
   }

@@ -59,10 +59,10 @@ final class RankingReports {
    * Returns the response with the figures of all partitions for which an aggregator responds within
    * a few seconds.
    */
-  Answer answer(RankingQuery query, RequestOrigin origin) throws InterruptedException {
+  Answer answer(RankingQuery query, ReportCaller caller) throws InterruptedException {
     SortedMap<Integer, Part> parts = here(query.selection());
     String pathAndQuery = pathAndQuery(query.selection());
-    for (JsonNode other : partitions.queryOthers(parts.keySet(), pathAndQuery, origin)) {
+    for (JsonNode other : partitions.queryOthers(parts.keySet(), pathAndQuery, caller)) {
       for (JsonNode part : other.path("partitions")) {
         parts.putIfAbsent(part.path("partition").asInt(), part(part));
       }

@@ -5,7 +5,6 @@ import io.weir.aggregator.topology.Rebalances;
 import io.weir.aggregator.topology.StoppedPartitions;
 import io.weir.limits.ZoneData;
 import io.weir.topics.catalog.Topics;
-import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -48,9 +47,7 @@ final class Readiness {
     State state = rebalances.state();
     if (state.hasStartedOrFinishedShuttingDown()) {
       throw new ProblemException(
-          Problem.of(
-              ProblemReason.NOT_READY,
-              "the Streams application has stopped; see the aggregator's log"));
+          ProblemReason.NOT_READY, "the Streams application has stopped; see the aggregator's log");
     }
     List<Integer> elsewhere = new ArrayList<>();
     for (int partition = 0; partition < partitions; partition++) {
@@ -60,7 +57,7 @@ final class Readiness {
     }
     if (!elsewhere.isEmpty() && instances.peers().isEmpty()) {
       throw new ProblemException(
-          Problem.of(ProblemReason.NOT_READY, "no known aggregator has partitions " + elsewhere));
+          ProblemReason.NOT_READY, "no known aggregator has partitions " + elsewhere);
     }
     Map<String, Object> members = new LinkedHashMap<>();
     members.put("status", "ready");

@@ -209,7 +209,7 @@ public final class ReportServer implements AutoCloseable {
                         MeterTopology.BUCKETS,
                         bytes -> BucketAudit.decode(bytes).snapshot()),
                     from.cache()),
-                new EventReports(table, new AuditLog(settings.kafka()), settings),
+                new EventReports(table, settings),
                 peers,
                 settings,
                 clock),
@@ -251,9 +251,7 @@ public final class ReportServer implements AutoCloseable {
         server -> {
           server.setStopTimeout(STOP_TIMEOUT.toMillis());
           server.insertHandler(pages);
-          server.insertHandler(new CallerConnection.Attaching());
-          server.insertHandler(new PlainRequests());
-          server.insertHandler(new BodyDeadline());
+          server.insertHandler(new RequestPreparation());
           server.insertHandler(new AccessHandler(access, new ReportRules()));
           server.setErrorHandler(new RefusedRequests());
           new JettyServerThreadPoolMetrics(server.getThreadPool(), List.of()).bindTo(registry);
@@ -321,7 +319,7 @@ public final class ReportServer implements AutoCloseable {
     String page = pages.page(ctx.pathParam("reason"));
     if (page == null) {
       throw new ProblemException(
-          Problem.of(ProblemReason.NO_SUCH_ROUTE, ctx.path() + ": there is no such problem"));
+          ProblemReason.NO_SUCH_ROUTE, ctx.path() + ": there is no such problem");
     }
     ctx.contentType(ProblemPages.MEDIA_TYPE).result(page);
   }
@@ -330,15 +328,14 @@ public final class ReportServer implements AutoCloseable {
     Parts serving = parts;
     TableException failure = serving == null ? null : serving.store().failure();
     if (failure != null) {
-      throw new ProblemException(
-          Problem.of(ProblemReason.NOT_READY, String.valueOf(failure.getMessage())));
+      throw new ProblemException(ProblemReason.NOT_READY, String.valueOf(failure.getMessage()));
     }
     send(ctx, Answer.json(200, Map.of("status", "up")));
   }
 
   private void ready(Context ctx) {
     if (draining) {
-      throw new ProblemException(Problem.of(ProblemReason.NOT_READY, "the aggregator is stopping"));
+      throw new ProblemException(ProblemReason.NOT_READY, "the aggregator is stopping");
     }
     send(ctx, Answer.json(200, serving().readiness().check()));
   }
@@ -363,17 +360,13 @@ public final class ReportServer implements AutoCloseable {
     int limit = parameters.count("limit", DEFAULT_CLIENTS, ClientReports.MAX_CLIENTS);
     String query = ctx.queryString();
     String pathAndQuery = ClientReports.PATH + (query == null ? "" : "?" + query);
-    send(
-        ctx,
-        serving()
-            .names()
-            .answer(prefix, limit, pathAndQuery, RequestOrigin.of(ctx), ReportCaller.of(ctx)));
+    send(ctx, serving().names().answer(prefix, limit, pathAndQuery, ReportCaller.of(ctx)));
   }
 
   private void ranking(Context ctx, RankingSelection.Subject subject) throws InterruptedException {
     RankingQuery query =
         RankingQuery.of(subject, ctx.queryParamMap(), serving().settings(), clock.instant());
-    send(ctx, serving().rankings().orElseThrow().answer(query, RequestOrigin.of(ctx)));
+    send(ctx, serving().rankings().orElseThrow().answer(query, ReportCaller.of(ctx)));
   }
 
   private void localRanking(Context ctx) throws InterruptedException {
@@ -387,12 +380,12 @@ public final class ReportServer implements AutoCloseable {
 
   private void completeness(Context ctx) throws InterruptedException {
     new Parameters(ctx.queryParamMap()).onlyKnown(Set.of());
-    send(ctx, serving().completeness().answer(RequestOrigin.of(ctx), clock.instant()));
+    send(ctx, serving().completeness().answer(ReportCaller.of(ctx), clock.instant()));
   }
 
   private void accuracy(Context ctx) throws InterruptedException {
     new Parameters(ctx.queryParamMap()).onlyKnown(Set.of());
-    send(ctx, serving().accuracy().fleet(RequestOrigin.of(ctx)));
+    send(ctx, serving().accuracy().fleet(ReportCaller.of(ctx)));
   }
 
   private Parts serving() {

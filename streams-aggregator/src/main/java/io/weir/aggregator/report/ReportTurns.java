@@ -4,7 +4,6 @@ package io.weir.aggregator.report;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import io.weir.topics.process.FairTurns;
 import java.time.Duration;
@@ -72,7 +71,7 @@ final class ReportTurns {
 
   private ProblemException refused(String why) {
     refused.increment();
-    return new ProblemException(Problem.of(ProblemReason.BUSY, why + "; try again after 1 s"));
+    return new ProblemException(ProblemReason.BUSY, why + "; try again after 1 s");
   }
 
   /** The turns of one report. Not thread-safe. */
@@ -90,8 +89,7 @@ final class ReportTurns {
       if (caller.isGone().getAsBoolean()) {
         close();
         cancelled.increment();
-        throw new ProblemException(
-            Problem.of(ProblemReason.BUSY, "the client has closed the connection"));
+        throw new ProblemException(ProblemReason.BUSY, "the client has closed the connection");
       }
       if (!isHeld) {
         throw refused("the report waited longer than " + MAX_WAIT.toSeconds() + " s");
@@ -114,8 +112,7 @@ final class ReportTurns {
         acquire();
       } catch (InterruptedException stopping) {
         Thread.currentThread().interrupt();
-        throw new ProblemException(
-            Problem.of(ProblemReason.NOT_READY, "the aggregator is stopping"));
+        throw new ProblemException(ProblemReason.NOT_READY, "the aggregator is stopping");
       }
     }
 

@@ -86,22 +86,17 @@ record UsageQuery(
     // for billing periods the default is now, because the day may have begun in the previous period
     Instant defaultFrom =
         byBilling
-            ? Windows.floor(now, unit)
+            ? Parameters.floor(now, unit)
             : now.atZone(zone).toLocalDate().atStartOfDay(zone).toInstant();
     Instant defaultTo = byBilling ? defaultFrom.plus(unit) : now;
     Instant from = parameters.moment("from", defaultFrom, zone);
     Instant to = page == null ? parameters.moment("to", defaultTo, zone) : page.to();
-    Instant first = page == null ? Windows.floor(from, unit) : page.from();
-    Instant behind = Windows.ceil(to, unit);
+    Instant first = page == null ? Parameters.floor(from, unit) : page.from();
+    Instant behind = Parameters.ceil(to, unit);
     if (page == null && !given.containsKey("from") && !given.containsKey("window")) {
       first = later(first, behind.minus(atom.multipliedBy(Buckets.MAX_BUCKETS)));
     }
-    if (!first.isBefore(behind)) {
-      throw Parameters.bad("to", "must be after from");
-    }
-    if (Duration.between(first, behind).compareTo(MAX_LENGTH) > 0) {
-      throw Parameters.bad("from", "must be at most " + MAX_LENGTH.toDays() + " days before to");
-    }
+    Parameters.requireInterval(first, behind, MAX_LENGTH);
     boolean fillZero = choice(parameters, "fill", "none", "zero");
     if (fillZero && byBilling) {
       throw Parameters.bad(

@@ -5,8 +5,6 @@ import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageState;
-import io.weir.topics.problem.Problem;
-import io.weir.topics.problem.ProblemReason;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -155,21 +153,17 @@ final class UsageReport implements UsageTable.Rows {
   private static List<Instant> boundaries(UsageQuery query, Duration atom) {
     List<Instant> found = query.buckets().boundaries(query.from(), query.to(), query.zone());
     if (found == null) {
-      throw new ProblemException(
-          Problem.ofField(
-              ProblemReason.INVALID_PARAMETER,
-              "window",
-              "results in more than "
-                  + Buckets.MAX_BUCKETS
-                  + " windows; request a shorter interval or longer windows"));
+      throw Parameters.bad(
+          "window",
+          "results in more than "
+              + Buckets.MAX_BUCKETS
+              + " windows; request a shorter interval or longer windows");
     }
     for (Instant boundary : found) {
       if (boundary.toEpochMilli() % atom.toMillis() != 0) {
-        throw new ProblemException(
-            Problem.ofField(
-                ProblemReason.INVALID_PARAMETER,
-                "tz",
-                "must be a time zone whose midnights are boundaries of ledger windows of " + atom));
+        throw Parameters.bad(
+            "tz",
+            "must be a time zone whose midnights are boundaries of ledger windows of " + atom);
       }
     }
     return found;
@@ -255,21 +249,16 @@ final class UsageReport implements UsageTable.Rows {
     try {
       return Math.addExact(quantity, more);
     } catch (ArithmeticException outOfRange) {
-      throw new ProblemException(
-          Problem.ofField(
-              ProblemReason.INVALID_PARAMETER,
-              "from",
-              "must be later, because the quantity of a row exceeds 2^63 - 1; request less time or smaller windows"));
+      throw Parameters.bad(
+          "from",
+          "must be later, because the quantity of a row exceeds 2^63 - 1; request less time or smaller windows");
     }
   }
 
   private Sum newSum() {
     if (++rows > MAX_ROWS) {
-      throw new ProblemException(
-          Problem.ofField(
-              ProblemReason.INVALID_PARAMETER,
-              "from",
-              "results in more than " + MAX_ROWS + " rows; request a shorter interval"));
+      throw Parameters.bad(
+          "from", "results in more than " + MAX_ROWS + " rows; request a shorter interval");
     }
     return new Sum();
   }

@@ -11,8 +11,10 @@ import io.weir.topics.problem.ProblemReason;
 import java.time.Clock;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** The report {@code /v1/usage} of clients whose partitions are on this instance. Thread-safe. */
@@ -51,9 +53,8 @@ final class UsageReports {
     Instant now = clock.instant();
     if (freshness != Freshness.UP_TO_DATE && !mediaType.equals(Answer.JSON)) {
       throw new ProblemException(
-          Problem.of(
-              ProblemReason.NOT_UP_TO_DATE,
-              "Kafka is unavailable, so the report may be outdated; a report as JSON is available and shows whether it is up to date"));
+          ProblemReason.NOT_UP_TO_DATE,
+          "Kafka is unavailable, so the report may be outdated; a report as JSON is available and shows whether it is up to date");
     }
     awaitPositions(partition, positions);
     awaitPage(partition, query.page());
@@ -91,9 +92,7 @@ final class UsageReports {
               last.from(),
               last.place());
     }
-    Map<String, Object> completeness =
-        Completeness.ofReport(
-            partition, progress, report.to(), report.isComplete(), settings.lateness(), now);
+    Map<String, Object> completeness = completeness(partition, progress, report, now);
     completeness.put("up_to_date", freshness == Freshness.UP_TO_DATE);
     byte[] body =
         switch (mediaType) {
@@ -102,29 +101,52 @@ final class UsageReports {
           default -> ReportFormats.document(query, report, rows, completeness, next);
         };
     return new Answer(
-        200,
-        mediaType,
-        body,
-        Completeness.position(partition, progress),
-        next == null ? null : next.toString());
+        200, mediaType, body, position(partition, progress), next == null ? null : next.toString());
+  }
+
+  /**
+   * Returns the completeness block of a report on one partition.
+   *
+   * @param progress progress of the partition; null if no record of the partition has been counted
+   */
+  private Map<String, Object> completeness(
+      int partition, @Nullable PartitionProgress progress, UsageReport report, Instant now) {
+    Map<String, Object> block = new LinkedHashMap<>();
+    block.put("complete", report.isComplete());
+    block.put(
+        "closed_through",
+        CompletenessReports.timeOrNull(progress == null ? 0 : progress.closedThroughEpochMillis()));
+    block.put(
+        "as_of",
+        CompletenessReports.timeOrNull(progress == null ? 0 : progress.watermarkEpochMillis()));
+    block.put("position", position(partition, progress));
+    block.put("lag_ms", CompletenessReports.lag(progress, now));
+    block.put("missing_partitions", List.of());
+    block.put("late_until", report.to().plus(settings.lateness()).toString());
+    return block;
+  }
+
+  /** Returns the position in a partition as {@code partition:offset}. */
+  private static String position(int partition, @Nullable PartitionProgress progress) {
+    return partition + ":" + (progress == null ? -1 : progress.offset());
   }
 
   private void awaitPage(int partition, @Nullable PageCursor page) throws InterruptedException {
-    if (page == null) {
-      return;
-    }
-    boolean reached =
-        signal.await(() -> offset(partition) >= page.offset(), settings.positionWait());
-    if (!reached) {
-      throw new ProblemException(notReached(partition + ":" + page.offset()));
+    if (page != null) {
+      String position = partition + ":" + page.offset();
+      awaitPosition(position, () -> offset(partition) >= page.offset());
     }
   }
 
-  private static Problem notReached(String position) {
-    return Problem.ofField(
-        ProblemReason.POSITION_NOT_REACHED,
-        "Usage-Position",
-        "contains the position " + position + ", which was not counted before the timeout");
+  private void awaitPosition(String position, BooleanSupplier isReached)
+      throws InterruptedException {
+    if (!signal.await(isReached, settings.positionWait())) {
+      throw new ProblemException(
+          Problem.ofField(
+              ProblemReason.POSITION_NOT_REACHED,
+              "Usage-Position",
+              "contains the position " + position + ", which was not counted before the timeout"));
+    }
   }
 
   private long offset(int partition) {
@@ -137,11 +159,8 @@ final class UsageReports {
    */
   private void awaitPositions(int partition, @Nullable String header) throws InterruptedException {
     for (UsagePosition position : parse(header)) {
-      if (position.partition() != partition) {
-        continue;
-      }
-      if (!signal.await(() -> isReached(position), settings.positionWait())) {
-        throw new ProblemException(notReached(position.toString()));
+      if (position.partition() == partition) {
+        awaitPosition(position.toString(), () -> isReached(position));
       }
     }
   }

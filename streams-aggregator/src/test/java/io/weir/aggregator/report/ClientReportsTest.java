@@ -13,13 +13,13 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.streams.state.HostInfo;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** An aggregator that has two of four partitions, and another one that has the third. */
 final class ClientReportsTest {
-  private static final ReportCaller CALLER = new ReportCaller("anybody", () -> false);
   private static final String OTHER =
       "{\"clients\":[\"acme\",\"bell\",\"zoe\"],\"has_more\":false,\"partitions\":[1,2]}";
 
@@ -41,7 +41,7 @@ final class ClientReportsTest {
           exchange.close();
         });
     other.start();
-    Peer peer = new Peer("127.0.0.1", other.getAddress().getPort());
+    HostInfo peer = new HostInfo("127.0.0.1", other.getAddress().getPort());
     reports =
         new ClientReports(
             new AllPartitions(
@@ -76,13 +76,15 @@ final class ClientReportsTest {
 
   @Test
   void askedByAnotherInstance_answersItsOwnNames_andAsksNone() throws Exception {
-    JsonNode own =
-        mapper.readTree(
-            reports.answer("", 10, "/v1/clients", new RequestOrigin(true, null), CALLER).body());
+    JsonNode own = mapper.readTree(reports.answer("", 10, "/v1/clients", caller(true)).body());
 
     assertEquals("[\"acme\",\"bell\",\"cobb\"]", own.path("clients").toString());
     assertEquals("[0,1]", own.path("partitions").toString());
     assertEquals("nothing", origin);
+  }
+
+  private static ReportCaller caller(boolean isForwarded) {
+    return new ReportCaller("anybody", null, isForwarded, () -> false);
   }
 
   /** The answer, once the other one was in time. */
@@ -92,9 +94,7 @@ final class ClientReportsTest {
         () -> "the other one's part, was told " + last[0],
         () -> {
           String path = "/v1/clients?limit=" + limit;
-          last[0] =
-              mapper.readTree(
-                  reports.answer("", limit, path, new RequestOrigin(false, null), CALLER).body());
+          last[0] = mapper.readTree(reports.answer("", limit, path, caller(false)).body());
           return last[0].path("missing_partitions").toString().equals("[3]");
         });
     return last[0];

@@ -29,7 +29,7 @@ final class ClientScanTest {
   }
 
   private List<String> scan(String prefix, int max) {
-    ClientScan scan = new ClientScan(prefix, max);
+    FollowedUsageTable.ClientScan scan = new FollowedUsageTable.ClientScan(prefix, max);
     visits = 0;
     Map.Entry<byte[], byte[]> entry = table.ceilingEntry(scan.from());
     while (entry != null && Arrays.compareUnsigned(entry.getKey(), scan.to()) < 0) {

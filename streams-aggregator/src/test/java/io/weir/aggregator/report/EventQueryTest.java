@@ -44,7 +44,7 @@ final class EventQueryTest {
   @Test
   void page_pinsTheInterval() {
     EventCursor cursor =
-        new EventCursor(5, 9, 77, 3, Map.of(new JournalId("node-1", 12), "1.2.3.0.5+7"));
+        new EventCursor(5, 9, 77, 3, Map.of(new BatchTrail.Journal("node-1", 12), "1.2.3.0.5+7"));
 
     EventQuery query = query("page", cursor.toString());
     assertEquals(5, query.fromEpochMillis());

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 final class EventScanTest {
   private static final long FROM = 1_000_000;
   private static final long TO = 2_000_000;
-  private static final JournalId NODE = new JournalId("n", 1);
+  private static final BatchTrail.Journal NODE = new BatchTrail.Journal("n", 1);
 
   private final List<CallsRecord> log = new ArrayList<>();
 
@@ -175,7 +175,7 @@ final class EventScanTest {
         new EventScan(
             query(null, null, 10, null),
             Set.of(NODE),
-            Set.of(new JournalId("old", 1)),
+            Set.of(new BatchTrail.Journal("old", 1)),
             true,
             Long.MAX_VALUE);
     log.forEach(scan::take);
@@ -257,7 +257,7 @@ final class EventScanTest {
     return scan;
   }
 
-  private static EventScan scan(EventQuery query, Set<JournalId> awaited) {
+  private static EventScan scan(EventQuery query, Set<BatchTrail.Journal> awaited) {
     return new EventScan(query, awaited, Set.of(), true, Long.MAX_VALUE);
   }
 

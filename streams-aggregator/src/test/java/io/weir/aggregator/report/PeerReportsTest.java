@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.apache.kafka.streams.state.HostInfo;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -43,7 +44,7 @@ final class PeerReportsTest {
 
   @Test
   void peerWithoutThePartitionOrNotReady_isSkipped() throws Exception {
-    List<Peer> origin =
+    List<HostInfo> origin =
         List.of(
             answering(503, problem(ProblemReason.PARTITION_UNAVAILABLE)),
             answering(503, problem(ProblemReason.NOT_READY)),
@@ -67,14 +68,15 @@ final class PeerReportsTest {
 
   @Test
   void peerGone_isSkipped() throws Exception {
-    assertEquals(200, status(List.of(new Peer("127.0.0.1", Ports.free()), answering(200, "{}"))));
+    assertEquals(
+        200, status(List.of(new HostInfo("127.0.0.1", Ports.free()), answering(200, "{}"))));
     assertEquals(Optional.empty(), peers.requestInTurn(List.of(), QUESTION));
   }
 
   @Test
   void peerThatHangs_isNotWaitedFor() throws Exception {
     try (ServerSocket still = new ServerSocket(0, 9, InetAddress.getLoopbackAddress())) {
-      Peer stopped = new Peer("127.0.0.1", still.getLocalPort());
+      HostInfo stopped = new HostInfo("127.0.0.1", still.getLocalPort());
       PeerReports.ForwardedRequest soonElsewhere =
           new PeerReports.ForwardedRequest("/", Map.of(), Duration.ofMillis(20), Await.TIMEOUT);
       long begun = System.nanoTime();
@@ -89,7 +91,7 @@ final class PeerReportsTest {
   @Test
   void allPeersHang_returnsEmptyWithinTheTimeout() throws Exception {
     try (ServerSocket still = new ServerSocket(0, 9, InetAddress.getLoopbackAddress())) {
-      Peer stopped = new Peer("127.0.0.1", still.getLocalPort());
+      HostInfo stopped = new HostInfo("127.0.0.1", still.getLocalPort());
       PeerReports.ForwardedRequest brief =
           new PeerReports.ForwardedRequest(
               "/", Map.of(), Duration.ofMillis(20), Duration.ofMillis(200));
@@ -98,16 +100,16 @@ final class PeerReportsTest {
     }
   }
 
-  private int status(List<Peer> origin) throws InterruptedException {
+  private int status(List<HostInfo> origin) throws InterruptedException {
     return status(origin, QUESTION);
   }
 
-  private int status(List<Peer> origin, PeerReports.ForwardedRequest question)
+  private int status(List<HostInfo> origin, PeerReports.ForwardedRequest question)
       throws InterruptedException {
     return peers.requestInTurn(origin, question).orElseThrow().status();
   }
 
-  private Peer answering(int status, String body) throws IOException {
+  private HostInfo answering(int status, String body) throws IOException {
     HttpServer server =
         HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 9);
     byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
@@ -120,6 +122,6 @@ final class PeerReportsTest {
         });
     server.start();
     servers.add(server);
-    return new Peer("127.0.0.1", server.getAddress().getPort());
+    return new HostInfo("127.0.0.1", server.getAddress().getPort());
   }
 }

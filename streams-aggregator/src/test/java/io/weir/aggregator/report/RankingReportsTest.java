@@ -24,6 +24,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.streams.state.HostInfo;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -35,6 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 final class RankingReportsTest {
   private static final long HOUR = 3_600_000;
+  private static final ReportCaller CALLER = new ReportCaller("anybody", null, false, () -> false);
 
   private static final String OTHER =
       """
@@ -69,7 +71,7 @@ final class RankingReportsTest {
           exchange.close();
         });
     other.start();
-    Peer peer = new Peer("127.0.0.1", other.getAddress().getPort());
+    HostInfo peer = new HostInfo("127.0.0.1", other.getAddress().getPort());
     store = TableStore.open(folder, "topic");
     rankings = new Rankings(store, Duration.ofHours(1), 24, Duration.ZERO);
     write(new UsageKey("a/", "m n", "GET /"), 5);
@@ -181,7 +183,7 @@ final class RankingReportsTest {
             0,
             HOUR,
             "");
-    Answer answer = asked.answer(new RankingQuery(selection, 10), new RequestOrigin(false, null));
+    Answer answer = asked.answer(new RankingQuery(selection, 10), CALLER);
     return mapper.readTree(answer.body());
   }
 
@@ -194,10 +196,7 @@ final class RankingReportsTest {
         () -> "the other one's part, was told " + last[0],
         () -> {
           last[0] =
-              mapper.readTree(
-                  reports
-                      .answer(new RankingQuery(selection, limit), new RequestOrigin(false, null))
-                      .body());
+              mapper.readTree(reports.answer(new RankingQuery(selection, limit), CALLER).body());
           return last[0].path("missing_partitions").toString().equals("[3]");
         });
     return last[0];

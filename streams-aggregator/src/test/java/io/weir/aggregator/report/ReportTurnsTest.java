@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 /** Tests in which order callers compute their reports. */
 final class ReportTurnsTest {
-  private static final ReportCaller OTHER = new ReportCaller("other", () -> false);
+  private static final ReportCaller OTHER = new ReportCaller("other", null, false, () -> false);
 
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final ReportTurns turns = new ReportTurns(1, registry);
@@ -57,7 +57,7 @@ final class ReportTurnsTest {
   /** Regression: one token's reports delayed all other reports. */
   @Test
   void reportsOfOneCaller_letAnotherCallerPass_afterOneTurn() throws Exception {
-    ReportCaller heavy = new ReportCaller("heavy", () -> false);
+    ReportCaller heavy = new ReportCaller("heavy", null, false, () -> false);
     ReportTurns.Turn first = turns.begin(heavy);
     for (int report = 0; report < 5; report++) {
       start(heavy, 10 * ReportTurns.ROWS_OF_A_TURN);
@@ -74,7 +74,7 @@ final class ReportTurnsTest {
   @Test
   void tooManyWaitingReportsOfACaller_areRefused_andOthersAreNot() throws Exception {
     AtomicBoolean isGone = new AtomicBoolean();
-    ReportCaller heavy = new ReportCaller("heavy", isGone::get);
+    ReportCaller heavy = new ReportCaller("heavy", null, false, isGone::get);
     ReportTurns.Turn first = turns.begin(heavy);
     for (int report = 0; report < ReportTurns.MAX_WAITING_OF_A_CALLER; report++) {
       start(heavy, 1);
@@ -94,7 +94,7 @@ final class ReportTurnsTest {
     AtomicBoolean isGone = new AtomicBoolean();
     ReportTurns.Turn first = turns.begin(OTHER);
     for (int caller = 0; caller < 4; caller++) {
-      ReportCaller heavy = new ReportCaller("heavy" + caller, isGone::get);
+      ReportCaller heavy = new ReportCaller("heavy" + caller, null, false, isGone::get);
       for (int report = 0; report < ReportTurns.MAX_WAITING_OF_A_CALLER; report++) {
         start(heavy, 1);
       }
@@ -113,6 +113,8 @@ final class ReportTurnsTest {
     ReportCaller leaving =
         new ReportCaller(
             "leaving",
+            null,
+            false,
             () -> {
               origin.countDown();
               return isGone.get();
@@ -131,7 +133,8 @@ final class ReportTurnsTest {
   @Test
   void report_whoseCallerGoes_endsAtItsNextTurn() throws Exception {
     AtomicBoolean isGone = new AtomicBoolean();
-    try (ReportTurns.Turn turn = turns.begin(new ReportCaller("leaving", isGone::get))) {
+    try (ReportTurns.Turn turn =
+        turns.begin(new ReportCaller("leaving", null, false, isGone::get))) {
       isGone.set(true);
       for (int row = 1; row < ReportTurns.ROWS_OF_A_TURN; row++) {
         turn.readRow();

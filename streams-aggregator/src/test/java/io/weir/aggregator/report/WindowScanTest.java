@@ -42,9 +42,9 @@ final class WindowScanTest {
 
   private List<String> scan(UsageKey anyEndpoint, long from, long to) {
     List<String> found = new ArrayList<>();
-    WindowScan scan =
-        new WindowScan(
-            prefixOfMeter(anyEndpoint),
+    FollowedUsageTable.WindowScan scan =
+        new FollowedUsageTable.WindowScan(
+            anyEndpoint,
             from,
             to,
             (value, start) -> found.add(new String(value, StandardCharsets.UTF_8)));
