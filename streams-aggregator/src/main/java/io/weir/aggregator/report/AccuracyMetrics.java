@@ -26,7 +26,7 @@ final class AccuracyMetrics {
    */
   static final int MAX_POLICIES = 1_000;
 
-  /** The label of all other policies. The records use the same name. */
+  /** The label of all policies without their own label. The records use the same name. */
   static final String OTHER = "(other)";
 
   private final MeterRegistry registry;

@@ -38,8 +38,8 @@ final class AccuracyReports {
   private static final Logger LOG = LoggerFactory.getLogger(AccuracyReports.class);
 
   /**
-   * Number of digits after the decimal point. With six digits, a percentage shows one call in a
-   * hundred million.
+   * Number of digits after the decimal point. With six digits, a percentage can show one wrong call
+   * in a hundred million calls.
    */
   private static final int PERCENT_DIGITS = 6;
 
@@ -56,8 +56,8 @@ final class AccuracyReports {
   }
 
   /**
-   * Returns the response with the figures of all partitions for which an aggregator responds within
-   * a few seconds.
+   * Returns the response with the figures of all partitions. Omits partitions for which no
+   * aggregator responds within a few seconds.
    */
   Answer fleet(ReportCaller caller) throws InterruptedException {
     Gathered gathered = here();

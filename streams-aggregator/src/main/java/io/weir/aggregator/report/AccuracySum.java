@@ -71,8 +71,8 @@ record AccuracySum(
    * percentile is 250.
    *
    * @param percent the percentile, 1 to 100
-   * @return the percentile; null if there are no delays, or if it is in the last class, which has
-   *     no upper bound
+   * @return the percentile; null if there are no delays, or if the percentile is in the last class,
+   *     which has no upper bound
    */
   @Nullable Long delayMillis(int percent) {
     long rank = -Math.floorDiv(-delayCount() * percent, 100L); // rounded up

@@ -14,7 +14,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * All partitions, for reports that are not about a single client. Such a report reads the
+ * The access to all partitions, for reports about more than one client. Such a report reads the
  * partitions on this instance from the table, and queries the other aggregators for the remaining
  * partitions. Thread-safe.
  *
@@ -30,7 +30,7 @@ record AllPartitions(
     return table.refreshAll(partitions);
   }
 
-  /** Reads each partition. A partition that is no longer on this instance is skipped. */
+  /** Reads each partition. Skips a partition that is no longer on this instance. */
   void read(SortedMap<Integer, Freshness> here, BiConsumer<Integer, Freshness> reader) {
     here.forEach(
         (partition, freshness) -> {
@@ -46,8 +46,8 @@ record AllPartitions(
   }
 
   /**
-   * Requests the documents of the other aggregators, unless all partitions are found. Aggregators
-   * that do not respond within a few seconds are omitted.
+   * Requests the documents of the other aggregators if partitions are missing. Omits aggregators
+   * that do not respond within a few seconds.
    */
   List<JsonNode> queryOthers(Set<Integer> found, String pathAndQuery, ReportCaller caller)
       throws InterruptedException {

@@ -22,14 +22,17 @@ import org.apache.kafka.streams.state.ReadOnlyKeyValueStore;
 
 /**
  * A source of snapshots of a client's live buckets, which reads the state of {@code meter-core}. On
- * the instance that counts a partition, the snapshots may be uncommitted, so they are newer but
- * provisional. From a copy, the snapshots are committed. Thread-safe.
+ * the instance that counts a partition, the snapshots can contain uncommitted changes. Such
+ * snapshots are newer, but provisional. Snapshots from a copy contain only committed changes.
+ * Thread-safe.
  */
 final class BucketSnapshots {
   /** Prefix of the keys of audits. The store also contains other entries. */
   private static final String AUDIT = "b";
 
-  /** Maximum lag of a usable copy, in records. A copy with a greater lag is not complete yet. */
+  /**
+   * Maximum lag of a usable copy, in records. A copy with a greater lag is still being restored.
+   */
   private static final long MAX_LAG_RECORDS = 10_000;
 
   private final KafkaStreams meterCore;

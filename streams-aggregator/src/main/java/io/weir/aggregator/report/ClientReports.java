@@ -32,8 +32,8 @@ final class ClientReports {
   /** The names found and the partitions searched. */
   private static final class Found {
     /**
-     * The names in the order of their keys. Each partition returns its first names in this order,
-     * so the first names of all partitions together are complete.
+     * The names in the order of their keys. Each partition returns its first names in this order.
+     * So the first names of all partitions together are complete.
      */
     final SortedSet<String> clients =
         new TreeSet<>(Comparator.comparing((String name) -> UsageStateCodec.prefix(name)));
@@ -46,7 +46,7 @@ final class ClientReports {
    * Returns the first names that begin with a prefix.
    *
    * @param pathAndQuery path and query of the request, which is forwarded to other aggregators
-   * @param caller the caller; its request is not forwarded again if it was forwarded
+   * @param caller the caller; a forwarded request is not forwarded again
    */
   Answer answer(String prefix, int limit, String pathAndQuery, ReportCaller caller)
       throws InterruptedException {

@@ -25,14 +25,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class ClientRoutes {
   /**
-   * Timeout of the response of another aggregator. The other aggregator's wait for positions is
-   * added.
+   * Timeout of the response of another aggregator. The time for which the other aggregator waits
+   * for positions is added.
    */
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
   /**
-   * Maximum duration of the search for an aggregator that has the partition. While this instance
-   * starts, it may itself be that aggregator.
+   * Maximum duration of the search for an aggregator that has the partition. If this instance is
+   * starting, it may soon have the partition itself.
    */
   private static final Duration MISSING_TIMEOUT = Duration.ofSeconds(5);
 
@@ -140,7 +140,7 @@ final class ClientRoutes {
 
   /**
    * Refuses the request if the token does not give access to the client. Does not check whether the
-   * client exists, so the response does not reveal it.
+   * client exists, so the response does not reveal whether the client exists.
    */
   private static void requireMayRead(Context ctx, String client) {
     if (!AccessHandler.grantOf(ctx.req()::getAttribute).mayRead(client)) {
@@ -174,8 +174,9 @@ final class ClientRoutes {
   }
 
   /**
-   * Sends the response of this instance if it has the partition, otherwise the response of another
-   * aggregator. If no aggregator has the partition, tries again for up to {@link #MISSING_TIMEOUT}.
+   * Sends the response of this instance if this instance has the partition. Otherwise sends the
+   * response of another aggregator. If no aggregator has the partition, tries again for up to
+   * {@link #MISSING_TIMEOUT}.
    */
   private void answer(
       Context ctx, int partition, PeerReports.ForwardedRequest forwarded, Local local)

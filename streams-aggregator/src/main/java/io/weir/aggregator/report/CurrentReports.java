@@ -112,7 +112,9 @@ final class CurrentReports {
     return members;
   }
 
-  /** Returns the number of tokens that the cache has charged without a known record. */
+  /**
+   * Returns the number of tokens that the cache has charged for calls whose records are not known.
+   */
   private static long onTheWay(BucketSnapshot snapshot, LiveCache.Held held) {
     return snapshot.pendingTokens() + sinceNewestStamp(snapshot, held);
   }
@@ -127,8 +129,9 @@ final class CurrentReports {
   }
 
   /**
-   * Returns the error of the cache in tokens. Returns null if the error is unknown, because the
-   * cache does not report the debt of a bucket that never refills.
+   * Returns the error of the cache in tokens, which is the cache's content minus the expected
+   * content. The cache does not report the debt of a bucket that never refills. Returns null if the
+   * error is unknown for this reason.
    */
   private static @Nullable Long drift(BucketSnapshot snapshot, LiveCache.Held held, long exact) {
     boolean refills = snapshot.limit().refills();
@@ -141,10 +144,10 @@ final class CurrentReports {
   }
 
   /**
-   * Returns the content of a bucket that never refills at the cache's newest stamp, in tokens.
-   * Before the first correction of the epoch, the counter shows the content. When the newest
-   * correction is confirmed, cache and records agree. At other times the content is unknown, and
-   * this method returns null.
+   * Returns the content of a bucket that never refills, in tokens, at the time of the cache's
+   * newest stamp. Before the first correction of the epoch, the counter shows the content. When the
+   * newest correction is confirmed, cache and records agree. At other times the content is unknown,
+   * and this method returns null.
    */
   private static @Nullable Long usedInCache(BucketSnapshot snapshot) {
     long capacity = snapshot.limit().capacityTokens();

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The cursor of the next page of an event list. It contains the interval of the first page, the
- * next line, and the state of each journal. Because of this state, the pages list a batch only
- * once, even if the batch is replayed after the end of a page.
+ * next line, and the state of each journal. With this state, the pages list each batch only once,
+ * even if a node sends the batch again after the end of a page.
  *
  * @param fromEpochMillis start of the list's interval, inclusive
  * @param toEpochMillis end of the list's interval, exclusive

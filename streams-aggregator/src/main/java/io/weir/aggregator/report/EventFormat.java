@@ -87,7 +87,7 @@ final class EventFormat {
    * Returns the number of tokens in the bucket after the decision, according to the cache. Returns
    * null if the stamp does not show this number. The decision time is in whole milliseconds. The
    * number is for the end of that millisecond, because an earlier time could result in one token
-   * too few. A bucket that denied the call had fewer tokens than the cost.
+   * too few. A bucket that denied the call had fewer tokens than the cost of the call.
    */
   static @Nullable Long remaining(CallEvent call, Charge charge) {
     Stamp stamp = charge.stamp();

@@ -31,8 +31,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class EventReports {
   /**
-   * Maximum duration of the read for one page. After it, the page ends at the last record that was
-   * read.
+   * Maximum duration of the read for one page. After this time, the page ends at the last record
+   * that was read.
    */
   static final Duration MAX_TIME = Duration.ofSeconds(5);
 
@@ -84,7 +84,7 @@ final class EventReports {
   }
 
   /**
-   * Creates a scan. It waits for the low watermark of each journal that may contain calls of the
+   * Creates a scan that waits for the low watermark of each journal that may contain calls of the
    * interval.
    */
   private static EventScan scan(EventQuery query, @Nullable PartitionProgress progress) {
@@ -176,8 +176,8 @@ final class EventReports {
   }
 
   /**
-   * Returns the row that contains the counted calls of a key. This is the endpoint's own row if it
-   * exists, otherwise the others row.
+   * Returns the row that contains the counted calls of a key. Returns the endpoint's own row if
+   * that row exists, otherwise the others row.
    */
   private Optional<UsageState> row(int partition, UsageKey key, long startEpochMillis) {
     Optional<UsageState> own = table.window(partition, key, startEpochMillis);
@@ -187,8 +187,8 @@ final class EventReports {
   }
 
   /**
-   * Returns whether the aggregator has quarantined the call because of its decision time. The rule
-   * is the same as in the counter.
+   * Returns whether the aggregator has quarantined the call because of its decision time. The
+   * aggregator uses the same rule when it counts.
    */
   private boolean isQuarantined(EventScan.Found found) {
     long decidedAt = found.call().decidedAtEpochMillis();

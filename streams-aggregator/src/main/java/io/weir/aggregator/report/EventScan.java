@@ -19,10 +19,11 @@ import org.jspecify.annotations.Nullable;
  * A scan of the audit log that selects a client's calls in an interval. Not thread-safe.
  *
  * <p>The log contains calls in the order in which nodes sent them, not in the order of their
- * decision times. So the time of a record does not determine the end of the list. The list is
- * complete when the low watermark of each journal that was opened before the interval's end is
- * after the interval. If the low watermark of a journal is earlier, the scan continues until the
- * broker's time is {@link #SLACK} after the interval. The list may then lack calls of that journal.
+ * decision times. So the time of a record does not determine the end of the list. Only journals
+ * that were opened before the interval's end are relevant. The list is complete when the low
+ * watermarks of all these journals are after the interval. If the low watermark of a journal is
+ * earlier, the scan continues until the broker's time is {@link #SLACK} after the interval. The
+ * list may then lack calls of that journal.
  */
 final class EventScan {
   /**
@@ -87,8 +88,9 @@ final class EventScan {
    *
    * @param awaited journals whose low watermark is after the interval
    * @param departed journals that departed before the end of the interval
-   * @param everyLowWatermarkPassed false if a journal that may contain calls of the interval has a
-   *     low watermark that is not after the interval. If false, the list cannot be complete
+   * @param everyLowWatermarkPassed whether the low watermarks of all journals that may contain
+   *     calls of the interval are after the interval, except departed journals. If false, the list
+   *     cannot be complete
    */
   EventScan(
       EventQuery query,
@@ -193,8 +195,9 @@ final class EventScan {
   }
 
   /**
-   * Returns whether a call was read before. Denied calls, allowed calls and settlements with the
-   * same id are different, as in the counter.
+   * Returns whether a call was read before. An allowed call, a denied call and a settlement with
+   * the same id are not repetitions of each other. The aggregator uses the same rule when it
+   * counts.
    */
   private boolean isRepeated(String verdictAndId, String fingerprint) {
     Set<String> known = callerIds.getOrDefault(verdictAndId, Set.of());

@@ -67,8 +67,8 @@ final class FollowedUsageTable implements UsageTable {
   }
 
   /**
-   * Returns the problem to throw if the table has failed. The follower opens the table again after
-   * about a second.
+   * Returns the exception to throw if the table has failed. The follower opens the table again
+   * after about a second.
    */
   private static ProblemException failed(int partition, TableException failed) {
     LOG.warn(
@@ -98,8 +98,8 @@ final class FollowedUsageTable implements UsageTable {
 
   /**
    * Throws an exception if the partition was dropped since a read began. This method is called
-   * after each read, because a partition may be dropped at any time. A partition is no longer
-   * readable before it is dropped, and may be readable again at the time of this call.
+   * after each read, because a partition may be dropped at any time. A partition becomes unreadable
+   * before it is dropped. It may be readable again when this method is called.
    *
    * @param reading the number of the partition's copy before the read; see {@link
    *     TableFollower#reading}
@@ -143,8 +143,8 @@ final class FollowedUsageTable implements UsageTable {
   }
 
   /**
-   * Decodes a value. Returns empty if the value is malformed. StateRecords has counted and logged
-   * this.
+   * Decodes a value. Returns empty if the value is malformed. {@code StateRecords} has already
+   * counted and logged the malformed value.
    */
   private static <T> Optional<T> decoded(Decoder<T> decoder, byte[] value) {
     try {
@@ -182,14 +182,14 @@ final class FollowedUsageTable implements UsageTable {
 
   /**
    * A scan of the table that visits the windows of an interval in one pass over the keys, endpoint
-   * by endpoint. It skips windows of an endpoint that are too old or too new by a seek. An endpoint
-   * without skipped windows needs no seek. Keys that are not keys of usage rows are skipped, so
-   * that each returned key is greater than the visited key. Not thread-safe.
+   * by endpoint. It uses a seek to skip windows that are too old or too new. It needs no seek for
+   * an endpoint without such windows. It skips keys that are not keys of usage rows. So each
+   * returned key is greater than the visited key. Not thread-safe.
    */
   static final class WindowScan implements TableStore.Visitor {
     /**
-     * A suffix that is greater than all digits of a window's start. So it is greater than all keys
-     * of an endpoint.
+     * A suffix that is greater than the digits of all window starts. So a key with this suffix is
+     * greater than all window keys of its endpoint.
      */
     private static final String BEHIND_STARTS = ":";
 
@@ -252,7 +252,7 @@ final class FollowedUsageTable implements UsageTable {
 
   /**
    * A scan of the table that collects the names of clients. After the first key of a client, one
-   * seek skips all other keys of the client. Keys that are not keys of usage rows are skipped. Not
+   * seek skips all other keys of the client. It skips keys that are not keys of usage rows. Not
    * thread-safe.
    */
   static final class ClientScan implements TableStore.Visitor {

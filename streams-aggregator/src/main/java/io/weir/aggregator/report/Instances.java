@@ -19,7 +19,8 @@ import org.apache.kafka.streams.state.HostInfo;
 
 /**
  * For each partition, the aggregators that count it or have a copy of its state, according to the
- * last rebalance. They may include instances that have stopped since. Thread-safe.
+ * last rebalance. The aggregators may include instances that have stopped since that rebalance.
+ * Thread-safe.
  */
 public final class Instances {
   private final KafkaStreams meterCore;
@@ -61,7 +62,9 @@ public final class Instances {
     return partitions;
   }
 
-  /** Returns the other instances that may have a partition, in descending order of likelihood. */
+  /**
+   * Returns the other instances that may have a partition. The most likely instance is the first.
+   */
   List<HostInfo> holders(int partition) {
     TopicPartition calls = new TopicPartition(Topics.CALLS.name(), partition);
     Set<HostInfo> holders = new LinkedHashSet<>();

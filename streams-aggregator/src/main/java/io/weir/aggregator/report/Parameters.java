@@ -19,8 +19,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The query parameters of a request. Each parameter may occur once. An empty parameter counts as
- * absent. Methods throw a {@link ProblemException} that names the parameter if it is invalid.
+ * The query parameters of a request. Each parameter can occur at most once. An empty parameter
+ * counts as absent. If a parameter is invalid, the methods throw a {@link ProblemException} that
+ * names the parameter.
  *
  * @param values the values by name
  */
@@ -70,8 +71,8 @@ record Parameters(Map<String, List<String>> values) {
   }
 
   /**
-   * Returns the value of a parameter that is an RFC 3339 time or a date. A date represents its
-   * midnight in the time zone.
+   * Returns the value of a parameter that is an RFC 3339 time or a date. A date represents the
+   * start of that day in the time zone.
    */
   Instant moment(String field, Instant byDefault, ZoneId zone) {
     String text = one(field, "");

@@ -10,8 +10,8 @@ import java.util.function.BooleanSupplier;
 /** A signal of changes of the table, on which requests wait. Thread-safe. */
 public final class ProgressSignal {
   /**
-   * Maximum time between two checks of a condition, because a restored table changes without a
-   * signal.
+   * Maximum time between two checks of a condition. A restored table changes without a signal, so a
+   * waiting request also checks its condition after this time.
    */
   private static final long MAX_NAP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 

@@ -78,7 +78,7 @@ final class Readiness {
     return members;
   }
 
-  /** Returns the partitions placed on this instance that have not yet been read to their end. */
+  /** Returns the partitions that are placed on this instance and are not yet read to their end. */
   private List<Integer> catchingUp() {
     return instances.here().stream().filter(one -> !table.isHere(one)).sorted().toList();
   }

@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The caller of a report. Not thread-safe.
  *
- * @param name identity of the caller for the fair scheduling of reports, which consists of the
- *     token's name and the token's clients
+ * @param name identity of the caller for the fair scheduling of reports. It consists of the token's
+ *     name and the token's clients
  * @param authorization value of the header {@code Authorization}; null if the request has none
  * @param isForwarded whether another aggregator has forwarded the request. A forwarded request is
  *     not forwarded again
@@ -44,7 +44,8 @@ record ReportCaller(
   }
 
   /**
-   * Attaches the connection to a request without a body, so that {@link #isGone} can read from it.
+   * Attaches the connection to a request, so that {@link #isGone} can read from the connection.
+   * {@link #isGone} must be called only for a request without a body, before the response begins.
    *
    * <p>Jetty does not read from a connection between a request and its response. So Jetty does not
    * detect that the client has closed the connection. {@link #isGone} reads from the connection to

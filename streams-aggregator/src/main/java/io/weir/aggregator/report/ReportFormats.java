@@ -23,8 +23,8 @@ final class ReportFormats {
   private static final String QUOTED = ",;|\t\r\n\"";
 
   /**
-   * The beginning of a text that a spreadsheet may interpret as a formula. It includes full-width
-   * signs. Spaces and quotes may precede the sign.
+   * The beginning of a text that a spreadsheet may interpret as a formula. The sign can be a
+   * full-width sign. Spaces and quotes can precede the sign.
    */
   private static final Pattern FORMULA =
       Pattern.compile("(^|[,;|\\t\\r\\n])([\\s\\h\"]*[=+\\-@\uFF1D\uFF0B\uFF0D\uFF20])");
@@ -125,9 +125,9 @@ final class ReportFormats {
 
   /**
    * Returns a CSV field, quoted if necessary. If a spreadsheet could interpret a part of the field
-   * as a formula, an apostrophe before that part marks it as text. The part may begin at the start
-   * of the field, or after a character that separates cells in some locale or setting. Quotes in
-   * the middle of a cell do not prevent the separation.
+   * as a formula, an apostrophe before the part marks the part as text. The part can begin at the
+   * start of the field, or after a character that separates cells in some locale or setting. Quotes
+   * in the middle of a cell do not prevent the separation of cells.
    */
   private static String quoted(String field) {
     String safe = FORMULA.matcher(field).replaceAll("$1'$2");

@@ -20,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The metrics of {@code /metrics}. The metrics of a partition are exposed by the aggregator that
- * counts the partition. Thread-safe.
+ * The metrics of {@code /metrics}. The aggregator that counts a partition exposes the metrics of
+ * the partition. Thread-safe.
  */
 final class ReportMetrics {
   private static final Logger LOG = LoggerFactory.getLogger(ReportMetrics.class);

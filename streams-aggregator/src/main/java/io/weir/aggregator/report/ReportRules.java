@@ -42,8 +42,8 @@ final class ReportRules implements AccessHandler.Rules {
   }
 
   /**
-   * Returns true for the routes of {@link ClientRoutes}. They check whether the token gives access
-   * to the client.
+   * Returns true for the routes of {@link ClientRoutes}. These routes check whether the token gives
+   * access to the client.
    */
   @Override
   public boolean looksAtClients(Request request) {

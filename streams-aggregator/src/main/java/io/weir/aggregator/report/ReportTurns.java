@@ -100,7 +100,7 @@ final class ReportTurns {
      * Counts a row that the report has read. After {@link #ROWS_OF_A_TURN} rows, waits for the next
      * turn.
      *
-     * @throws ProblemException as {@link ReportTurns#begin}
+     * @throws ProblemException in the same cases as {@link ReportTurns#begin}
      */
     void readRow() {
       if (++rows < ROWS_OF_A_TURN) {

@@ -123,7 +123,9 @@ final class UsageReport implements UsageTable.Rows {
    */
   private @Nullable Bucket lastOfBilling;
 
-  /** The month in UTC of the last added window without an own billing period. */
+  /**
+   * The UTC month of the last added window without a billing period of the client's own calendar.
+   */
   private @Nullable BillingPeriod lastMonth;
 
   private int rows;
@@ -243,7 +245,7 @@ final class UsageReport implements UsageTable.Rows {
 
   /**
    * Returns the sum of two quantities. A window has a quantity of at most 2^53 − 1, so the sum of
-   * about a thousand windows may exceed int64.
+   * about a thousand windows can exceed int64.
    */
   private static long sum(long quantity, long more) {
     try {

@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
 
-/** The table of the newest usage figures. It is read by partition. Thread-safe. */
+/** The table of the newest usage figures. Each read concerns one partition. Thread-safe. */
 interface UsageTable {
   /**
-   * Returns whether a partition is readable on this instance. Its rows may be outdated unless
-   * {@link #refresh} was called.
+   * Returns whether a partition is readable on this instance. Before a call of {@link #refresh},
+   * the rows may be outdated.
    */
   boolean isHere(int partition);
 

@@ -6,13 +6,13 @@ import io.weir.aggregator.audit.bucket.DecisionJudge.Judgement;
 /**
  * The effect of one step of a bucket's audit on the figures of the bucket's policy. Immutable.
  *
- * @param wronglyAdmitted number of decisions that admitted a call although the true bucket had too
- *     few tokens
- * @param wronglyDenied number of decisions that denied a call although the true bucket had enough
- *     tokens
+ * @param wronglyAdmitted number of decisions that admitted a call although the bucket, according to
+ *     the records, had too few tokens
+ * @param wronglyDenied number of decisions that denied a call although the bucket, according to the
+ *     records, had enough tokens
  * @param driftTokens change of the difference between cache and records, in tokens
- * @param outageTokens change of the number of tokens that were admitted without the cache and are
- *     not yet charged in the cache
+ * @param outageTokens change of the number of tokens that were admitted without the cache and that
+ *     the cache has not charged yet
  * @param confirmedAfterMillis time in milliseconds from the oldest difference until this record
  *     confirmed the correction. Negative if the record confirmed no correction, or if the time is
  *     unknown

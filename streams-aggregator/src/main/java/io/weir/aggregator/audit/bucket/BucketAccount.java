@@ -10,9 +10,9 @@ import io.weir.topics.model.Stamp;
 
 /**
  * The state of one bucket according to the records. It consists of the limit, the epochs, the time
- * to full, the total and the corrections. A method may change several of them together. {@link
- * StampComparison}, {@link EpochStart}, {@link LimitFollowing} and {@link BucketAudit} decide which
- * change a record causes. Not thread-safe.
+ * to full, the total and the corrections. Some methods change several of these parts together.
+ * {@link StampComparison}, {@link EpochStart}, {@link LimitFollowing} and {@link BucketAudit}
+ * decide which change a record causes. Not thread-safe.
  */
 final class BucketAccount {
   private final EpochAccounts epochs;
@@ -99,9 +99,9 @@ final class BucketAccount {
   }
 
   /**
-   * Returns whether a record that is not processed yet is the first charge. It is the first charge
-   * if all known earlier records are denials. A total of 0 is not sufficient, because a charge and
-   * its refund also sum to 0, and the cache may not know the refund.
+   * Returns whether a record is the first charge of the bucket. The record is not processed yet. It
+   * is the first charge if all known earlier records are denials. A total of 0 does not prove this,
+   * because a charge and its refund also sum to 0. The cache may not know the refund.
    */
   boolean isFirstCharge(Stamp stamp, long costTokens) {
     return costTokens > 0
@@ -148,9 +148,9 @@ final class BucketAccount {
 
   /**
    * Takes back the credit of gaps. The credit of a gap excluded the part that the bucket had
-   * already refilled (simulation, seeds 500 and 3573). Without the credit, the bucket would have
-   * refilled tokens while the credit kept it full. That part is not taken back (simulation, seed
-   * 1017828).
+   * already refilled (simulation, seeds 500 and 3573). The bucket was full for some time because of
+   * the credit. Without the credit, it would have refilled tokens in that time. These tokens are
+   * not taken back (simulation, seed 1017828).
    */
   private void takeBackCredit(EpochAccount epoch, long tokens) {
     timeToFull.takeBack(
@@ -219,8 +219,8 @@ final class BucketAccount {
   }
 
   /**
-   * Records the distance from full immediately before a charge, including all other charges of the
-   * cache.
+   * Records the distance from full immediately before a charge. The distance includes all other
+   * charges of the cache.
    */
   void noteHeadroom(long costTokens, long atMicros) {
     if (limit.refills()) {
@@ -241,8 +241,8 @@ final class BucketAccount {
   }
 
   /**
-   * Sets the cache's and the true time to full from the stamp of a charge. Adds the known charges
-   * since that stamp without refill between them. Unknown charges are not included.
+   * Sets the cache's and the true time to full from the stamp of a charge. Adds the complete refill
+   * time of the known charges since that stamp. Unknown charges are not included.
    */
   void trust(Stamp stamp) {
     timeToFull.trust(stamp, refillMicros(epoch().chargedTokens() - stamp.charged()));

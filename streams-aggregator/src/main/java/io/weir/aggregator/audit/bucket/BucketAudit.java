@@ -27,8 +27,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class BucketAudit {
   /**
-   * Maximum time between two stamps if the delay of a correction is measured, in milliseconds. With
-   * a longer time, the stamp would show much later than the cache that the correction was applied.
+   * Maximum time between two stamps if the delay of a correction is measured, in milliseconds. The
+   * cache applies a correction at an unknown time between two stamps. With a longer time between
+   * them, the measured delay would be too inaccurate.
    */
   private static final long DELAY_RESOLUTION_MILLIS = 500;
 
@@ -229,7 +230,10 @@ public final class BucketAudit {
     return AuditEffect.ofDifferences(corrections.openDriftTokens() - driftBefore, 0);
   }
 
-  /** Makes a correction due, if none is due, although cache and records do not differ. */
+  /**
+   * Makes a correction due, even if cache and records do not differ. Does nothing if a correction
+   * is already due.
+   */
   public void requireCorrection(long atMillis) {
     if (corrections.dueCause() == null) {
       corrections.disturb(Cause.RESTORE, 0, atMillis * MICROS_PER_MILLI);
@@ -269,8 +273,8 @@ public final class BucketAudit {
   /**
    * Advances the bucket to its next version and returns the correction to publish. Returns null if
    * the capacity is 0. Only denials are then known, and the content and capacity of the bucket in
-   * the cache are unknown. The debt remains, because no stamp shows that version. A correction is
-   * published when the limit changes.
+   * the cache are unknown. The debt remains, because the cache does not receive this version, and
+   * no stamp shows it. A correction is published when the limit changes.
    */
   public @Nullable Correction publish(Cause cause, long nowMillis) {
     if (account.limit().capacityTokens() == 0) {

@@ -19,7 +19,7 @@ import io.weir.limits.BucketLimit;
  * @param trueFullAtEpochMicros time at which the bucket is full according to the records
  * @param stampedAtEpochMillis time of the newest stamp, by the cache's clock
  * @param knownThroughEpochMicros time of the newest stamp or charge that both times to full
- *     include, by the cache's clock. In the future if the clock has stepped back since
+ *     include, by the cache's clock. The time is in the future if the clock has stepped back since
  */
 public record BucketSnapshot(
     String bucket,

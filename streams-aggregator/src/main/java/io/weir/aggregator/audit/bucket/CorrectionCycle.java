@@ -34,13 +34,13 @@ public final class CorrectionCycle {
   /** Cause of the due correction; null if none is due. */
   private @Nullable Cause dueCause;
 
-  /**
-   * Decision time of the oldest call that the next correction includes and no earlier correction
-   * includes.
-   */
+  /** Decision time of the oldest call that no published correction includes. */
   private long disturbedAtMillis;
 
-  /** The corresponding decision time for the newest published correction; 0 if there was none. */
+  /**
+   * The value of {@link #disturbedAtMillis} for the newest published correction; 0 if no call
+   * caused that correction.
+   */
   private long awaitedSinceMillis;
 
   /** Time at which the newest correction was published, by the partition's time. */
@@ -53,7 +53,8 @@ public final class CorrectionCycle {
   private long openOutageTokens;
 
   /**
-   * Time until which the due correction waits for the previous correction. It is only in memory.
+   * Time until which the due correction waits for the confirmation of the previous correction. It
+   * is not stored.
    */
   private long waitingUntilMillis;
 
@@ -167,8 +168,8 @@ public final class CorrectionCycle {
    * Advances to the next version, because the due correction is published now. No correction is due
    * afterwards.
    *
-   * @return decision time of the oldest call that this correction includes and no earlier
-   *     correction includes; {@code nowMillis} if no correction was due
+   * @return decision time of the oldest call that no earlier correction includes; {@code nowMillis}
+   *     if no correction was due
    */
   long publish(long nowMillis) {
     long pendingSinceMillis = dueCause == null ? nowMillis : disturbedAtMillis;

@@ -7,8 +7,9 @@ import io.weir.limits.Refill;
 
 /**
  * A judge of the cache's decisions for one bucket. It compares each decision with the content of
- * the true bucket. The true bucket would have admitted a wrongly denied call, and would then lack
- * its cost for later calls. So the judge sums the costs of wrongly denied calls. Not thread-safe.
+ * the true bucket, which is the bucket according to the records. The true bucket would have
+ * admitted a wrongly denied call, and would then lack its cost for later calls. So the judge sums
+ * the costs of wrongly denied calls. Not thread-safe.
  */
 final class DecisionJudge {
   /** The result of the comparison of a decision with the true bucket. */

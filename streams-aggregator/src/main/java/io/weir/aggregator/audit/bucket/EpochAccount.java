@@ -22,7 +22,7 @@ final class EpochAccount {
   /** The cache's counter in the newest stamp (C). */
   private long chargedTokens;
 
-  /** Time of that stamp, by the cache's clock. */
+  /** Time of the newest stamp, by the cache's clock. */
   private long stampedAtMicros;
 
   /** Sum of the costs of the records stamped with this epoch (E). */
@@ -44,8 +44,8 @@ final class EpochAccount {
   private long gapTokens;
 
   /**
-   * Duration by which the credit of these tokens moved the time to full earlier. It is less than
-   * their refill time if the bucket had refilled some of them.
+   * Duration by which the credit of {@code gapTokens} moved the time to full earlier. It is shorter
+   * than the refill time of these tokens if the bucket had already refilled some of them.
    */
   private long creditedMicros;
 
@@ -56,14 +56,14 @@ final class EpochAccount {
   private long gapUntilMicros;
 
   /**
-   * Sum of the costs of the records that arrived after a gap with charges up to {@code
-   * gapUntilMicros}. It is an upper bound of the credited tokens that were recorded later.
+   * Sum of the costs of the records that arrived after a gap and whose stamps are not later than
+   * {@code gapUntilMicros}. It is an upper bound of the credited tokens that were recorded later.
    */
   private long arrivedTokens;
 
   /**
-   * The cache's counter in the first stamp if the audit trusted it, otherwise 0. If it is trusted,
-   * earlier charges count as recorded.
+   * The cache's counter in the first stamp if the audit trusted that stamp, otherwise 0. All
+   * charges in a trusted counter count as recorded.
    */
   private long trustedTokens;
 
@@ -121,7 +121,8 @@ final class EpochAccount {
   /**
    * Consumes a charge that already counts as recorded because the first stamp was trusted. Returns
    * whether the charge was consumed. The sum of consumed charges is at most the counter of that
-   * stamp. The cache made further charges before it returned to an older state.
+   * stamp. Further charges are not consumed. The cache made them before it returned to an older
+   * state.
    */
   boolean takeTrusted(Stamp stamp, long costTokens, long atMicros) {
     boolean isTrusted =
@@ -180,8 +181,8 @@ final class EpochAccount {
   /**
    * Moves the account to a newer stamp.
    *
-   * @param wentBackTokens number of tokens by which the counter decreased before the stamp. It is
-   *     accepted as drift, so that charges in flight remain in flight
+   * @param wentBackTokens number of tokens by which the counter decreased before the stamp. They
+   *     are accepted as drift, so the decrease does not change the number of tokens in flight
    */
   void moveTo(Stamp stamp, long atMicros, long wentBackTokens) {
     chargedTokens = stamp.charged();
@@ -217,8 +218,8 @@ final class EpochAccount {
   }
 
   /**
-   * Returns the number of tokens that the cache has charged without a known record. Their records
-   * are in flight or lost.
+   * Returns the number of tokens that the cache has charged for calls whose records are not known.
+   * These records are in flight or lost.
    */
   long pendingTokens() {
     return Saturating.subtract(Saturating.add(chargedTokens, driftTokens), exactTokens);
@@ -229,7 +230,7 @@ final class EpochAccount {
     return Math.max(0, -pendingTokens());
   }
 
-  /** Accepts a number of recorded tokens that exceed the cache's counter as drift. */
+  /** Adds recorded tokens that exceed the cache's counter to the accepted drift. */
   void acceptOverlap(long tokens) {
     driftTokens = Saturating.add(driftTokens, tokens);
   }

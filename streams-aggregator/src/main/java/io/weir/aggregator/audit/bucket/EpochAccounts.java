@@ -8,11 +8,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The accounts of a bucket's current epoch and of the previous epochs that have charges in flight,
- * and the check for charges that were never recorded. A previous epoch without charges in flight is
- * not kept, because each later record of the epoch is a debt of its full cost. There are several
- * previous epochs if the cache loses its state repeatedly before the records arrive. Not
- * thread-safe.
+ * The accounts of a bucket's current epoch and of the previous epochs with charges in flight. It
+ * also contains the check for charges that were never recorded. A previous epoch without charges in
+ * flight is not kept, because each later record of that epoch adds a debt of the record's full
+ * cost. There are several previous epochs if the cache loses its state repeatedly before the
+ * records arrive. Not thread-safe.
  */
 final class EpochAccounts {
   /**
@@ -87,8 +87,8 @@ final class EpochAccounts {
   }
 
   /**
-   * Returns the previous epoch whose charges in flight may include a record of {@code epoch}.
-   * Returns null if there is none.
+   * Returns the previous epoch whose charges in flight may include the charge of a record of {@code
+   * epoch}. Returns null if there is none.
    */
   @Nullable EpochAccount findPrevious(long epoch) {
     EpochAccount known = openPrevious(epoch);
@@ -178,8 +178,8 @@ final class EpochAccounts {
   }
 
   /**
-   * Returns the previous epochs that still have missing charges although all their calls are known
-   * at a watermark.
+   * Returns the previous epochs that still have missing charges at a watermark. All calls of these
+   * epochs are known.
    */
   List<EpochAccount> duePrevious(long watermarkMicros) {
     return previous.stream()

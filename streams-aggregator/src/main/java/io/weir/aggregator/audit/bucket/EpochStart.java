@@ -121,8 +121,8 @@ final class EpochStart {
 
   /**
    * Returns the time at which an epoch began. If the epoch is much later than its stamp, a
-   * correction began it after the cache's clock stepped back. The epoch is then the previous epoch
-   * plus 1, and not a time.
+   * correction began it after the cache's clock stepped back. The epoch is then the number of the
+   * previous epoch plus 1, and not a time.
    */
   private static long begunAt(Stamp stamp, long at) {
     boolean isAhead = stamp.epoch() - at > TimeToFull.CLOCKS_DIFFER_MICROS;

@@ -9,9 +9,10 @@ import io.weir.aggregator.state.StoredMembers;
  * refilled the charge in these intervals. So only the rest of the charge is missing now, regardless
  * of later charges.
  *
- * <p>Example: the bucket was full in [10 s, 14 s), and was then charged. Later a record arrives of
- * a charge at 12 s with a refill time of 6 s. In the 2 s from 12 s to 14 s the bucket would have
- * refilled a third of this charge. So 4 s are missing now, and the interval [10 s, 12 s) remains.
+ * <p>Example: the bucket was full in [10 s, 14 s), and was then charged. Later, the record of a
+ * charge at 12 s arrives. The charge has a refill time of 6 s. In the 2 s from 12 s to 14 s the
+ * bucket would have refilled a third of this charge. So 4 s are missing now, and the interval [10
+ * s, 12 s) remains.
  *
  * <p>The same is true for busy periods of a work-conserving queue. The remaining work depends on
  * the idle periods, and not on the order in which arrivals become known.
@@ -57,9 +58,9 @@ final class FullTimes {
   }
 
   /**
-   * Compares the intervals with the current clock. If an interval ends later than the clock,
-   * another clock was ahead when it was recorded. The interval is shortened if it is ahead by at
-   * most {@code clocksDifferMicros}. Otherwise all intervals are removed.
+   * Compares the intervals with the current clock. If an interval ends after the current time,
+   * another clock, which was ahead, has recorded the interval. The interval is shortened if it is
+   * ahead by at most {@code clocksDifferMicros}. Otherwise all intervals are removed.
    *
    * @param clocksDifferMicros maximum difference of correct clocks
    */

@@ -11,9 +11,9 @@ import java.util.function.LongUnaryOperator;
  * bucket's newest stamp. If charges up to that stamp are not recorded by then, they will never be
  * recorded. They are a gap, and the audit credits them to the bucket. The <em>distance from
  * full</em> is the time that the bucket needs to become full. The check stores the least distance
- * from full, because it limits the credit, and the number of denials. The distance and the number
- * are stored for two checks. A charge that a check finds missing may be older than the previous
- * check.
+ * from full, which limits the credit. It also stores the number of denials. The distance and the
+ * number are stored for two checks. A charge that a check finds missing may be older than the
+ * previous check.
  *
  * <p>A known record gives an exact distance from full. A charge in flight is visible only in the
  * counter of a later stamp, so its time is at most the time of that stamp. A distance derived from
@@ -189,8 +189,8 @@ final class GapCheck {
   }
 
   /**
-   * Reduces the distances by the credit of a gap. The rest limits the credit of other gaps
-   * (simulation, seed 60920).
+   * Reduces the distances by the credit of a gap. The remaining distances limit the credit of other
+   * gaps (simulation, seed 60920).
    */
   void spendHeadroom(long micros) {
     convert(distance -> Math.max(0, distance - micros));
@@ -218,8 +218,8 @@ final class GapCheck {
   }
 
   /**
-   * Returns the maximum duration by which the credit of a gap may move the time to full earlier,
-   * whatever the times of the missing charges are.
+   * Returns the maximum duration by which the credit of a gap can move the time to full earlier,
+   * regardless of the times of the missing charges.
    *
    * @param watermarkMicros time before which all calls are known, so that no earlier charge is in
    *     flight
@@ -269,8 +269,8 @@ final class GapCheck {
   }
 
   /**
-   * Returns the number of tokens that the cache had charged up to the check's stamp without a known
-   * record.
+   * Returns the number of tokens that the cache had charged, up to the check's stamp, for calls
+   * whose records are not known.
    */
   long missingTokens() {
     return Saturating.subtract(Saturating.add(chargedTokens, driftTokens), exactTokens);

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The rule that applies a new limit to a bucket. It applies the limit as the cache does ({@link
- * LimitChange}). It applies limits in the order of the decisions, and not of the records. Not
- * thread-safe.
+ * LimitChange}). It applies limits in the order of the decisions, not in the order of the records.
+ * Not thread-safe.
  */
 final class LimitFollowing {
   private static final long MICROS_PER_MILLI = 1_000;
@@ -28,8 +28,8 @@ final class LimitFollowing {
    *
    * <ul>
    *   <li>A call without the cache is the newest record if no record with a later time is known.
-   *       While the cache is unavailable, the limit in force charges the bucket's calls
-   *       (simulation, seeds 7063 and 10425).
+   *       While the cache is unavailable, calls are charged under the limit in force (simulation,
+   *       seeds 7063 and 10425).
    *   <li>A denial does not change the cache's bucket, which keeps the limit of its last charge. So
    *       a charge is the newest record if no later charge is known, regardless of later denials.
    *   <li>A bucket with only denials has the limit of its first charge.

@@ -172,10 +172,11 @@ final class StampComparison {
 
   /**
    * Returns the duration by which other charges in a stamp's counter certainly move the time to
-   * full later, in microseconds. It is the part that the cache had not refilled. Returns 0 if other
-   * charges may be in flight, or if they may be newer than a debt. Example: the cache charged a
-   * call, but its reply was late and the node decided without the cache. According to the records
-   * the bucket was full at that call, because the records did not include the cache's charge yet.
+   * full later, in microseconds. It is the part of their refill time that the cache's bucket had
+   * not refilled. Returns 0 if other charges may be in flight, or if they may be newer than a debt.
+   * Example: the cache charged a call, but its reply was late and the node decided without the
+   * cache. According to the records the bucket was full at that call, because the records did not
+   * include the cache's charge yet.
    */
   private long certainlyMissingMicros(Stamp stamp, long costTokens, long jump, long at) {
     TimeToFull time = account.timeToFull();
@@ -234,8 +235,8 @@ final class StampComparison {
   }
 
   /**
-   * Processes a record that arrived after newer records of the epoch. Their counter already
-   * includes the record's charge.
+   * Processes a record that arrived after newer records of the epoch. The counter of those newer
+   * records already includes the record's charge.
    */
   private void takeOvertaken(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     EpochAccounts epochs = account.epochs();

@@ -17,7 +17,7 @@ import io.weir.topics.model.Stamp;
  * <p>For a bucket that does not refill, both times are the end of the bucket's period.
  */
 final class TimeToFull {
-  /** Maximum error of a time in whole milliseconds, in microseconds. */
+  /** Maximum error of a time that is rounded to whole milliseconds, in microseconds. */
   static final long CLOCK_STEP_MICROS = 1_000;
 
   /** Maximum difference between correct clocks of the cache and of the nodes, in microseconds. */
@@ -86,7 +86,10 @@ final class TimeToFull {
     return owedUntilMicros < atMicros;
   }
 
-  /** Adds a charge at its time: T ← max(T, at) + micros, which is the charge's refill time. */
+  /**
+   * Adds a charge at its time: T ← max(T, at) + micros. {@code micros} is the refill time of the
+   * charge.
+   */
   void charge(long micros, long atMicros) {
     fullTimes.add(trueMicros, atMicros);
     long fullAt = Math.max(trueMicros, atMicros) + micros;
@@ -206,8 +209,8 @@ final class TimeToFull {
   }
 
   /**
-   * Sets the true time to the time in a stamp, although it includes charges without a known record.
-   * It is unknown which full times these charges used up, so all full times are removed.
+   * Sets the true time to the time in a stamp, although the stamp includes charges without a known
+   * record. It is unknown which full times these charges used up, so all full times are removed.
    */
   void trustUnexplained(Stamp stamp, long atMicros) {
     trueMicros = stamp.fullAtEpochMicros();
@@ -245,14 +248,14 @@ final class TimeToFull {
   /**
    * Limits the true time by the newest stamp. The stamp shows the newest correction, or a
    * correction since the newest confirmed correction. Charges that both buckets receive never
-   * increase the difference between the buckets. So the true time is later than the stamp's time to
-   * full, or the time of the newest debt, at most by the debt since that correction. The true time
-   * may be later than this limit, because charges in flight were added as if they were made now.
-   * The cache may have refilled them long before, or charged them under another limit (simulation,
-   * seeds 103 and 6002804).
+   * increase the difference between the buckets. So the true time has an upper limit. It is the
+   * later of the stamp's time to full and the time of the newest debt, plus the debt since that
+   * correction. The true time may be later than this limit, because charges in flight were added as
+   * if they were made now. The cache may have refilled them long before, or charged them under
+   * another limit (simulation, seeds 103 and 6002804).
    *
-   * <p>If this method reduces the true time, these charges have used up full times of the same
-   * length. It is unknown which full times they are. The method removes the newest full times,
+   * <p>If this method reduces the true time, the charges in flight have used up full times of the
+   * same length. It is unknown which full times they are. The method removes the newest full times,
    * because late charges are then refilled least.
    *
    * @param showsNewest whether the stamp shows the newest correction
