@@ -393,7 +393,7 @@ final class AccessHandlerIT {
   }
 
   @Test
-  void clientWithoutACertificate_isTurnedAway_whereOneIsNeeded() throws Exception {
+  void clientWithoutRequiredCertificate_isRefused() throws Exception {
     Map<String, String> variables = withTls("first");
     variables.put("WEIR_TLS_CLIENT_CA", certificates.authority().toString());
     start(variables);

@@ -104,7 +104,7 @@ final class PublishedPoliciesIT {
 
   /** A first file of one's own once removed all other policies of a fleet without asking. */
   @Test
-  void apply_ofAFileThatLacksPublishedPolicies_asksBeforeItRemovesThem() throws Exception {
+  void apply_fileWithoutPublishedPolicies_requiresConfirmation() throws Exception {
     assertEnds(0, "topics", "create");
     write(5);
     String others = Files.readString(file) + ONE_POLICY.formatted(9).substring(10);
@@ -138,7 +138,7 @@ final class PublishedPoliciesIT {
 
   /** What is unreadable is removed too, so it needs the same confirmation. */
   @Test
-  void apply_whereARecordCannotBeRead_asksBeforeItRemovesIt() throws Exception {
+  void apply_unreadableRecord_requiresConfirmation() throws Exception {
     assertEnds(0, "topics", "create");
     write(5);
     try (KafkaProducer<String, String> producer =

@@ -70,7 +70,7 @@ final class TokensCommandTest {
   }
 
   @Test
-  void list_tellsWhatEachMay_revokeTakesItAway() throws Exception {
+  void list_showsScopes_revokeRemovesAToken() throws Exception {
     assertEquals(0, run("create", "gateway", "--scope", "check"));
     assertEquals(0, run("create", "acme", "--scope", "report", "--client", "b", "--client", "a"));
     assertEquals(0, run("list"));

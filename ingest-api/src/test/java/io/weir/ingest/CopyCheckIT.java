@@ -41,7 +41,7 @@ final class CopyCheckIT {
   }
 
   @Test
-  void require_kafkaAway_letsTheNodeStart() throws Exception {
+  void require_kafkaUnavailable_letsTheNodeStart() throws Exception {
     CopyCheck check =
         CopyCheck.begin(config("127.0.0.1:" + Ports.free(), "refuse"), CopyCheck.TIMEOUT);
 

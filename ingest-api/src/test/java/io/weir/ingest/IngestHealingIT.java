@@ -169,7 +169,7 @@ final class IngestHealingIT {
   }
 
   @Test
-  void redisAway_correctionsWait_andAreAppliedWhenItIsBack() throws Exception {
+  void redisUnavailable_correctionsAreAppliedLater() throws Exception {
     assertEquals(200, check(false).statusCode());
     Charge last = awaitCharges(1);
     redis.kill();

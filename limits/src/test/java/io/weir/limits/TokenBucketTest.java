@@ -87,7 +87,7 @@ class TokenBucketTest {
   }
 
   @Test
-  void refill_partOfAToken_isNotThrownAway() {
+  void refill_partOfAToken_isKept() {
     BucketState state = holding(0);
     for (int i = 1; i <= 10; i++) {
       state = bucket.refill(state, T0 + i * 10_000L);
@@ -97,7 +97,7 @@ class TokenBucketTest {
   }
 
   @Test
-  void refill_partOfATick_isNotThrownAway() {
+  void refill_partOfATick_isKept() {
     TokenBucket coarse = TokenBucket.of(COARSE);
     assertEquals(1_000, COARSE.scale().tickMicros());
     BucketState empty = coarse.charge(coarse.refill(null, T0), 1_000_000, T0);

@@ -25,7 +25,7 @@ final class AccuracyIT {
   @TempDir Path folder;
 
   @Test
-  void accuracy_ofTwoAggregators_isSummedByEither_alsoWhenOneIsAway() throws Exception {
+  void accuracy_ofTwoAggregators_isSummed_evenIfOneIsDown() throws Exception {
     try (Broker broker = new Broker(PARTITIONS);
         Reports reports = new Reports(broker, PARTITIONS, folder)) {
       JsonNode nothing = Reports.whole(reports.one, "/v1/accuracy");

@@ -96,7 +96,7 @@ final class InstancesIT {
   }
 
   @Test
-  void reportWhileKafkaIsAway_saysThatItMayBeOld() throws Exception {
+  void reportWithoutKafka_saysThatItMayBeOld() throws Exception {
     try (Broker broker = Broker.ofItsOwn(1);
         Aggregator only = Aggregator.start(config(broker, "only", "only"))) {
       Await.until("ready", only::ready);

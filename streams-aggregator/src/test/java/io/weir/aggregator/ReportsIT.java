@@ -74,7 +74,7 @@ final class ReportsIT {
   }
 
   @Test
-  void usage_withPosition_includesTheCall_whicheverInstanceIsAsked() throws Exception {
+  void usage_withPosition_includesTheCall_onEveryInstance() throws Exception {
     for (int partition = 0; partition < CLOSING; partition++) {
       String client = Calls.clientOf("acme", partition, PARTITIONS);
       String position = send(partition, client, 3, 1);
@@ -465,7 +465,7 @@ final class ReportsIT {
   }
 
   @Test
-  void heaviest_ofAllPartitions_areInOrder_whicheverInstanceIsAsked() throws Exception {
+  void heaviest_ofAllPartitions_areInOrder_onEveryInstance() throws Exception {
     List<String> clients = new ArrayList<>();
     for (int partition = 0; partition < CLOSING; partition++) {
       String client = Calls.clientOf("heavy/\u00e9", partition, PARTITIONS);

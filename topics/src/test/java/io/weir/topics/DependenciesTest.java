@@ -52,7 +52,7 @@ final class DependenciesTest {
   }
 
   @Test
-  void nothing_asksForTheTimeOrTheEnvironment() {
+  void noClass_readsTheTimeOrTheEnvironment() {
     noClasses()
         .should()
         .callMethod(System.class, "currentTimeMillis")

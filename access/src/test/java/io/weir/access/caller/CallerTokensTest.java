@@ -299,7 +299,7 @@ final class CallerTokensTest {
   }
 
   @Test
-  void issuerThatIsAway_leavesItsKnownKeysInForce_andIsNotFlooded() throws Exception {
+  void unavailableIssuer_itsKnownKeysStayValid_fewRequests() throws Exception {
     assertEquals("acme", clientOf(issuer.sign(claims("acme"))));
     issuer.answerWith(503);
     String unknown = CallerIssuer.sign(CallerIssuer.key("next"), claims("acme"));

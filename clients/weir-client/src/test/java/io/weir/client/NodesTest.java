@@ -33,7 +33,7 @@ final class NodesTest {
   }
 
   @Test
-  void nodes_areAskedInTurn() {
+  void nodes_areUsedInTurn() {
     List<String> asked =
         Stream.generate(nodes::next).limit(4).map(n -> n.base().getHost()).toList();
 
@@ -62,7 +62,7 @@ final class NodesTest {
   }
 
   @Test
-  void whenAllRest_theOneThatEndsFirst_isAsked() {
+  void allNodesPaused_usesTheNodeWithTheShortestPause() {
     for (int i = 0; i < 3; i++) {
       assertTrue(nodes.isAnyAwake());
       nodes.rest(nodes.next());

@@ -84,7 +84,7 @@ final class WeirClientTest {
   }
 
   @Test
-  void pageOfAProxy_isNoDecision_andIsAskedForAgain() {
+  void pageOfAProxy_isNoDecision_andIsRetried() {
     assertUndecided(checked(FailureMode.OPEN, 502, "<h1>Bad Gateway</h1>"), Cause.FAULT, true);
     assertEquals(3, asked.get());
   }
@@ -167,7 +167,7 @@ final class WeirClientTest {
   }
 
   @Test
-  void overloadedNode_refusesInEveryMode_andIsNotAskedAgain() {
+  void overloadedNode_refusesInEveryMode_withoutRetry() {
     assertUndecided(
         checked(FailureMode.OPEN, 503, "{\"reason\":\"overloaded\",\"detail\":\"full\"}"),
         Cause.OVERLOADED,

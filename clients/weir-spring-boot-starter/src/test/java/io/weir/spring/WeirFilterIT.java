@@ -201,7 +201,7 @@ final class WeirFilterIT {
   }
 
   @Test
-  void resolverOfTheApplication_isAskedInsteadOfTheProperties() throws Exception {
+  void resolverOfTheApplication_replacesTheProperties() throws Exception {
     try (ConfigurableApplicationContext dear =
         ItemsApplication.run(
             Dear.class,
@@ -294,7 +294,7 @@ final class WeirFilterIT {
   }
 
   @Test
-  void weirAway_isDecidedByTheMode() throws Exception {
+  void weirUnavailable_isDecidedByTheMode() throws Exception {
     String nobody = NodeFixture.nobody();
     try (ConfigurableApplicationContext open =
             ItemsApplication.start(
@@ -313,7 +313,7 @@ final class WeirFilterIT {
   }
 
   @Test
-  void pathsOutsideThePatterns_areNotAskedAbout() throws Exception {
+  void pathsOutsideThePatterns_areNotChecked() throws Exception {
     try (ConfigurableApplicationContext partly =
         ItemsApplication.start(
             NodeFixture.nobody(),

@@ -114,7 +114,7 @@ final class WeirRateLimiterIT {
   }
 
   @Test
-  void weirAway_isDecidedByTheMode() throws Exception {
+  void weirUnavailable_isDecidedByTheMode() throws Exception {
     String nobody = NodeFixture.nobody();
     try (ConfigurableApplicationContext open = gateway(nobody, "weir.failure-mode=open");
         ConfigurableApplicationContext closed = gateway(nobody, "weir.failure-mode=closed")) {

@@ -83,7 +83,7 @@ final class DenyCacheTest {
   }
 
   @Test
-  void dearerCall_isDeniedForLonger_cheaperOneIsAsked() {
+  void higherCost_isDeniedForLonger_lowerCostQueriesTheCache() {
     note(check(5), insufficient(2, 300));
     assertNull(cache.find(SOURCE, check(4)));
     passMillis(400);
@@ -138,7 +138,7 @@ final class DenyCacheTest {
   }
 
   @Test
-  void anotherLimitOrConnection_isAsked() {
+  void anotherLimitOrConnection_queriesTheCache() {
     note(check(5), insufficient(2, 300));
     BucketLimit other = new TokenBucketLimit(11, 10, 1_000_000);
     assertNull(cache.find(SOURCE, new Check(List.of(new BucketRequest("b", other, true)), 5)));
@@ -147,7 +147,7 @@ final class DenyCacheTest {
   }
 
   @Test
-  void costAboveTheCapacity_isAsked() {
+  void costAboveTheCapacity_queriesTheCache() {
     note(check(5), insufficient(2, 300));
     assertNull(cache.find(SOURCE, check(11)));
     cache.drop("b");
@@ -181,7 +181,7 @@ final class DenyCacheTest {
   }
 
   @Test
-  void dropped_isAsked() {
+  void dropped_queriesTheCache() {
     note(check(5), insufficient(2, 300));
     cache.drop("another");
     assertNotNull(cache.find(SOURCE, check(5)));
@@ -190,7 +190,7 @@ final class DenyCacheTest {
   }
 
   @Test
-  void cacheThatTurnedCold_isAsked_andWhatItDeniesThenIsKnown() {
+  void cacheThatLostItsState_isQueried_newDenialsAreKept() {
     cache.seen(true);
     note(check(5), insufficient(2, 300));
     cache.seen(true);
@@ -205,7 +205,7 @@ final class DenyCacheTest {
   }
 
   @Test
-  void afterTheGreatestAge_isAsked() {
+  void afterTheMaximumAge_queriesTheCache() {
     note(check(5), insufficient(2, 3_600_000));
     passMillis(MAX_AGE.toMillis() - 1);
     assertNotNull(cache.find(SOURCE, check(5)));

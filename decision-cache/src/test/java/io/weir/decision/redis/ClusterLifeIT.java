@@ -212,7 +212,7 @@ class ClusterLifeIT {
   }
 
   @Test
-  void serverAway_othersAreLookedAtAllTheSame() throws Exception {
+  void serverUnavailable_othersAreStillQueried() throws Exception {
     start(false);
     fixture.restore();
     fixture.cluster.kill(2);

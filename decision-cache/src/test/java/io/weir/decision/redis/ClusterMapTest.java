@@ -57,7 +57,7 @@ final class ClusterMapTest {
   }
 
   @Test
-  void of_serverThatDoesNotKnowItsAddress_hasTheOneByWhichItWasAsked() {
+  void of_serverWithoutItsOwnAddress_hasTheQueriedAddress() {
     ClusterView view = view(B, "b :7002@17002 myself,master - 0 0 1 connected 0-16383");
 
     assertEquals(B, view.primaries().get(0).server());

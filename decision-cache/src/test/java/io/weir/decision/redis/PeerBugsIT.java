@@ -148,7 +148,7 @@ class PeerBugsIT {
   }
 
   @Test
-  void fractionThrownAway_oftenCalledBetweenTokens_gainsEveryToken() {
+  void fractionDropped_manyCallsBetweenTokens_gainsEveryToken() {
     TokenBucketLimit threePerSecond = new TokenBucketLimit(3, 3, SECOND);
     allowed(check(3, bucket("a", threePerSecond)));
     runner.redis().persist(ScriptRunner.bytes("a"));

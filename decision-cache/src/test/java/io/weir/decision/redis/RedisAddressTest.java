@@ -86,7 +86,7 @@ final class RedisAddressTest {
   }
 
   @Test
-  void of_sentinels_areAskedForTheServer_withCredentialsOfTheirOwn() {
+  void of_sentinels_resolveTheServer_withOwnCredentials() {
     RedisAddress address = RedisAddress.of("rediss-sentinel://u:p#w@a,b:26380/2#billing");
     RedisURI uri = address.toLettuce(new RedisAccess(null, null, null, "watch", "guard"));
 

@@ -197,7 +197,7 @@ class RedisBucketCorrectorIT extends BucketCorrectorContract {
   }
 
   @Test
-  void apply_serverAwayOrHangs_timesOutAndRecovers() throws Exception {
+  void apply_serverDownOrHangs_timesOutAndRecovers() throws Exception {
     try (TestRedis own = TestRedis.start();
         RedisBucketCorrector alone =
             RedisBucketCorrector.start(

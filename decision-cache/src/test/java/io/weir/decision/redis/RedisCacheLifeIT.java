@@ -280,7 +280,7 @@ class RedisCacheLifeIT {
   }
 
   @Test
-  void serverAway_warmthIsUnknown_andRestorationCallsThrow() throws Exception {
+  void serverDown_warmthIsUnknown_andRestorationCallsThrow() throws Exception {
     startOverAServerOfItsOwn();
     restore(life);
     redis.kill();

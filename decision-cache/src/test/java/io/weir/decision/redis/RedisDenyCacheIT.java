@@ -166,7 +166,7 @@ class RedisDenyCacheIT {
   }
 
   @Test
-  void raisedLimit_isAsked() {
+  void raisedLimit_queriesTheServer() {
     takeAll();
     assertInstanceOf(Denied.class, cache.take(check(1)));
     BucketLimit raised = new TokenBucketLimit(9, 9, 1_000_000);
@@ -176,7 +176,7 @@ class RedisDenyCacheIT {
 
   /** A Redis user that may use all keys and commands, but no channel. */
   @Test
-  void withoutChannels_everyCheckIsAsked() {
+  void withoutChannels_everyCheckIsSent() {
     commands.aclSetuser(
         "weir",
         AclSetuserArgs.Builder.on().addPassword("secret").allKeys().allCommands().resetChannels());

@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
 /** Regression: a gateway's callers got 503, and the node that answered 404 logged nothing. */
 final class AuthzOffLogTest {
   @Test
-  void gatewayAsksNodeWithoutIdentity_isLoggedOnce() {
+  void requestToNodeWithoutIdentity_isLoggedOnce() {
     Logger logger = (Logger) LoggerFactory.getLogger(CallReader.class);
     ListAppender<ILoggingEvent> lines = new ListAppender<>();
     lines.start();

@@ -178,7 +178,7 @@ final class CorrectionLoopIT {
   }
 
   @Test
-  void cacheAway_nothingIsLostOrCommitted_andTheLoopGoesOnWhenItIsBack() throws Exception {
+  void cacheUnavailable_losesAndCommitsNothing_thenContinues() throws Exception {
     cache.setAvailable(false);
     topic.create().publish(corrections(0, 2_000, 1));
     try (LoopNode node = node("n1")) {
@@ -201,7 +201,7 @@ final class CorrectionLoopIT {
   }
 
   @Test
-  void close_whileTheCacheIsAway_doesNotWaitForIt_andTheNextNodeAppliesAll() throws Exception {
+  void close_cacheUnavailable_doesNotWait_nextNodeAppliesAll() throws Exception {
     cache.setAvailable(false);
     topic.create().publish(corrections(0, 100, 1));
     LoopNode first = node("n1");
@@ -295,7 +295,7 @@ final class CorrectionLoopIT {
   }
 
   @Test
-  void topicMissing_thenKafkaAway_theLoopWaitsAndGoesOn() throws Exception {
+  void topicMissing_thenKafkaUnavailable_waitsAndContinues() throws Exception {
     startABrokerOfItsOwn();
     try (LoopNode node = node("n1")) {
       Await.until("it says so", () -> node.status.detail().contains("does not exist"));
@@ -311,7 +311,7 @@ final class CorrectionLoopIT {
   }
 
   @Test
-  void kafkaAwayAtTheStart_theLoopAppliesCorrectionsOnceItIsBack() throws Exception {
+  void kafkaUnavailableAtTheStart_appliesCorrectionsLater() throws Exception {
     startABrokerOfItsOwn();
     topic.create().publish(corrections(0, 10, 1));
     kafka.stop();

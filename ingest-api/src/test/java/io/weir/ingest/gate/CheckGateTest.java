@@ -214,7 +214,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_blocked_asksNothing_alsoWhenLayersWouldAllow() {
+  void check_blocked_sendsNothing_evenIfLayersWouldAllow() {
     Policy blocked =
         new Policy(
             "blocked",
@@ -313,7 +313,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_cacheNotAskedInTime_isShed_whateverThePoliciesSay() {
+  void check_notSentInTime_isShed_underAnyPolicy() {
     cache.cause = Cause.REJECTED;
     CheckGate gate =
         gate(1, enforced("one", CacheFailureMode.OPEN), enforced("two", CacheFailureMode.LOCAL));
@@ -532,7 +532,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_cacheAwayButNotCold_everyEnforcedPolicyDecides() {
+  void check_cacheUnavailableNotCold_enforcedPoliciesDecide() {
     cache.cause = Cause.TIMEOUT;
 
     CheckOutcome.Decided refused =
@@ -675,7 +675,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_policiesReplacedWhileTheCacheIsAsked_recordsTheVersionThatDecided() {
+  void check_policiesReplacedDuringTheQuery_recordsTheUsedVersion() {
     PolicyMatcher before = PolicyMatcher.of(new PolicySet(1, List.of(DENIES_NOBODY)));
     PolicyMatcher after = PolicyMatcher.of(new PolicySet(2, List.of()));
     AtomicReference<PolicyMatcher> inForce = new AtomicReference<>(before);

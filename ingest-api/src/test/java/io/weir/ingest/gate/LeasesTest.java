@@ -193,7 +193,7 @@ final class LeasesTest {
   }
 
   @Test
-  void leaseThatIsOver_givesNothing_andHoldsNothing() {
+  void endedLease_givesNoTokens_holdsNoWatermark() {
     CheckGate gate = gate(leases(), leased("burst", 50));
     call(gate, 1);
     call(gate, 1);
@@ -286,7 +286,7 @@ final class LeasesTest {
   }
 
   @Test
-  void leaseThatIsRefused_isNotAskedForAgainForAWhile() {
+  void refusedLease_isNotRequestedForAWhile() {
     CheckGate gate = gate(leases(), leased("burst", 50));
     Decision unused = cache.take(matched(leased("burst", 50)).check(97));
     call(gate, 2);
@@ -318,7 +318,7 @@ final class LeasesTest {
   }
 
   @Test
-  void leaseThatComesTooLate_isOverAtOnce() {
+  void lateLease_endsAtOnce() {
     CheckGate gate = gate(leases(), leased("burst", 50));
     held = new CompletableFuture<>();
     call(gate, 5);
@@ -384,7 +384,7 @@ final class LeasesTest {
   }
 
   @Test
-  void close_endsAllLeases_alsoThoseThatAreStillAskedFor() {
+  void close_endsAllLeases_alsoRequestedLeases() {
     Leases leases = leases();
     leases.noteAllowed(matched(leased("burst", 50)), 10);
     held = new CompletableFuture<>();
@@ -406,7 +406,7 @@ final class LeasesTest {
    * time to full may be later by a tick, and no two calls may have the same tokens.
    */
   @Test
-  void randomHistories_areAsIfTheCacheHadBeenAskedEachTime() {
+  void randomHistories_areAsWithoutLeases() {
     for (long seed = 1; seed <= 300; seed++) {
       SplittableRandom random = new SplittableRandom(seed);
       TokenBucketLimit limit =

@@ -313,7 +313,7 @@ final class SlotsTest {
 
   /** Two nodes share 2 slots, so each has 1, in addition to those that the cache gave before. */
   @Test
-  void cacheAway_localPolicy_countsSlotsOnTheNode_andTheCacheTakesThemOver() {
+  void cacheUnavailable_localPolicy_countsSlots_cacheTakesThemOver() {
     SlotToken before = held("before");
     cache.cause = Cause.TIMEOUT;
     CheckOutcome.Decided local = check("acme", "l");
@@ -345,7 +345,7 @@ final class SlotsTest {
   }
 
   @Test
-  void cacheAway_openAndClosedPolicies_areAskedAsForChecks() {
+  void cacheUnavailable_openAndClosed_decideAsForChecks() {
     policies = matcher(policy("reports", TWO, CacheFailureMode.OPEN));
     SlotToken a = held("a");
     cache.cause = Cause.TIMEOUT;
@@ -362,7 +362,7 @@ final class SlotsTest {
   }
 
   @Test
-  void cacheAway_costAboveTheLimitOfSlots_isNotAboveACapacity() {
+  void cacheUnavailable_costAboveSlots_isNotAboveTheCapacity() {
     Policy tokens =
         new Policy(
             "tokens",
@@ -388,7 +388,7 @@ final class SlotsTest {
   }
 
   @Test
-  void cacheAway_openPolicy_doesNotReviveALeaseThatHasEnded() {
+  void cacheUnavailable_openPolicy_doesNotReviveALease() {
     policies = matcher(policy("reports", TWO, CacheFailureMode.OPEN));
     SlotToken a = held("a");
     cache.cause = Cause.TIMEOUT;
@@ -451,7 +451,7 @@ final class SlotsTest {
    * Was a hole: the node's slot was free, and that of the cache was kept for the rest of a lease.
    */
   @Test
-  void slotReleasedWhileTheCacheIsAway_isReleasedThereWhenItDecidesAgain() {
+  void releaseWhileTheCacheIsUnavailable_isRepeatedLater() {
     policies = matcher(policy("reports", ONE_HOUR, CacheFailureMode.LOCAL));
     SlotToken renewed = held("a");
     cache.cause = Cause.TIMEOUT;
@@ -475,7 +475,7 @@ final class SlotsTest {
 
   /** Regression: as above, for a call that could not be recorded; no caller retries. */
   @Test
-  void slotOfACallThatIsNotKept_whileTheCacheIsAway_isReleasedThereWhenItDecidesAgain() {
+  void slotOfADiscardedCall_whileTheCacheIsUnavailable_isReleasedLater() {
     policies = matcher(policy("reports", ONE_HOUR, CacheFailureMode.LOCAL));
     for (Cause cause : List.of(Cause.TIMEOUT, Cause.REJECTED)) {
       cache.causeOfReleases = cause;
@@ -490,7 +490,7 @@ final class SlotsTest {
 
   /** A late release must not end a newer acquisition of the slot. */
   @Test
-  void slotThatIsAskedForAgain_isNotReleasedLate() {
+  void slotThatIsTakenAgain_isNotReleasedLate() {
     policies = matcher(policy("reports", ONE_HOUR, CacheFailureMode.LOCAL));
     SlotToken a = held("a");
     cache.cause = Cause.TIMEOUT;

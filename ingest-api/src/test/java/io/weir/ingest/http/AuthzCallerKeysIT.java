@@ -76,7 +76,7 @@ final class AuthzCallerKeysIT {
   }
 
   @Test
-  void issuerThatChangesItsKeys_andIsAway_isFollowed() throws Exception {
+  void issuerThatChangesItsKeys_afterAnOutage_isFollowed() throws Exception {
     ECKey before = node.issuer.key();
     ECKey next = CallerIssuer.key("next");
     String old = node.issuer.sign(claims("rotates"));

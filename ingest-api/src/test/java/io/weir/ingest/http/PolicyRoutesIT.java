@@ -457,7 +457,7 @@ final class PolicyRoutesIT {
   }
 
   @Test
-  void typeOfABody_mayHaveParameters_andIsNotAskedForWithoutABody() throws Exception {
+  void contentType_mayHaveParameters_isOptionalWithoutABody() throws Exception {
     HttpRequest.Builder request = HttpRequest.newBuilder(uri("/v1/clients/typed/keys"));
     assertEquals(
         201, node.send(request.POST(HttpRequest.BodyPublishers.noBody()).build()).statusCode());

@@ -222,7 +222,7 @@ final class KafkaCallLogIT {
   }
 
   @Test
-  void record_kafkaAwayForAWhile_isSentInOrderWhenItIsBack() throws Exception {
+  void record_kafkaUnavailable_isSentInOrderLater() throws Exception {
     startABrokerOfItsOwn();
     try (KafkaCallLog log = open(config().maxBatchLines(50))) {
       record(log, "a", 200);
@@ -250,7 +250,7 @@ final class KafkaCallLogIT {
       reason =
           "waits for a connection that fails after 5 s; KilledNodeIT, which always runs, opens a"
               + " journal without Kafka, too")
-  void open_kafkaAwayButJournalPresent_acceptsCallsAndSendsThemLater() throws Exception {
+  void open_kafkaUnavailable_withJournal_acceptsCalls() throws Exception {
     startABrokerOfItsOwn();
     try (KafkaCallLog log = open(config())) {
       record(log, "a", 100);
@@ -273,7 +273,7 @@ final class KafkaCallLogIT {
       reason =
           "waits 3 s for the last heartbeats; the close alone is in KafkaCallLogTest, the next"
               + " process in KilledNodeIT, and both always run")
-  void close_kafkaAway_leavesTheCallsToTheNextProcess() throws Exception {
+  void close_kafkaUnavailable_nextProcessSendsTheCalls() throws Exception {
     startABrokerOfItsOwn();
     KafkaCallLog log =
         open(
@@ -299,7 +299,7 @@ final class KafkaCallLogIT {
       reason =
           "waits 5 s for an answer of a broker that is away; the same with an address that nobody"
               + " knows always runs")
-  void open_kafkaAwayAndNoJournal_isRefusedWithTheAddress() throws Exception {
+  void open_kafkaUnavailable_withoutJournal_namesAddress() throws Exception {
     startABrokerOfItsOwn();
     kafka.stop();
 
@@ -368,7 +368,7 @@ final class KafkaCallLogIT {
   }
 
   @Test
-  void record_ackedAndKafkaAway_isRefusedNotLost() throws Exception {
+  void record_ackedAndKafkaUnavailable_isRefused() throws Exception {
     startABrokerOfItsOwn();
     try (KafkaCallLog log =
         open(config().durability(Durability.ACKED).ackTimeout(Duration.ofMillis(300)))) {

@@ -346,7 +346,7 @@ final class KafkaCallLogTest {
   }
 
   @Test
-  void record_journalFullAndDropAsked_isDroppedAndCounted() throws Exception {
+  void record_journalFull_drop_isDroppedAndCounted() throws Exception {
     KafkaCallLog log =
         open(
             config()

@@ -232,7 +232,7 @@ final class RateLimitServerIT {
   }
 
   @Test
-  void portSpeaksTls_asTheOtherPortsDo_andAsksClientsForCertificates() throws Exception {
+  void portUsesTls_likeOtherPorts_requestsClientCertificates() throws Exception {
     TestCertificates certificates = TestCertificates.in(folder).issue("server").issue("client");
     try (RateLimitNode node =
         RateLimitNode.start(

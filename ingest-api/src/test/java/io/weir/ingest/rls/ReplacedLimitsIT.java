@@ -74,7 +74,7 @@ final class ReplacedLimitsIT {
   }
 
   @Test
-  void limitThatIsReplaced_isNeitherAskedNorCharged_inThatRequestAlone() {
+  void replacedLimit_isNotEvaluatedOrCharged_inThatRequest() {
     RateLimitDescriptor read = descriptor("kind", "read");
     RateLimitDescriptor report = descriptor("path", "/report");
     for (int i = 0; i < 3; i++) {

@@ -352,7 +352,7 @@ final class TracedNodeIT {
   }
 
   @Test
-  void check_whileTheCollectorHangsOrIsAway_isAnswered() throws Exception {
+  void check_collectorHangsOrIsDown_isAnswered() throws Exception {
     String failed = "weir_traces_spans_total{outcome=\"failed\"}";
     double before = metric(failed);
     collector.hang();

@@ -392,7 +392,7 @@ final class BucketReconcilerTest extends ReconcilerFixture {
 
   /** Found by {@code ./weir sim}, seeds 7063 and 10425. */
   @Test
-  void limitChange_whileTheCacheIsAway_isFollowed() {
+  void limitChange_cacheUnavailable_isFollowed() {
     BucketLimit faster = new TokenBucketLimit(100, 2, 1_000_000);
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 2_000, new Charge(BUCKET, 6, faster, null));

@@ -97,7 +97,7 @@ final class SettledCallTest {
 
   /** A node that knows the line of a call settles it before the batch of the call is sent. */
   @Test
-  void settlementInTheBatchOfItsCall_stands_behindTheCallOnly() {
+  void settlementInTheBatchOfItsCall_counts_afterTheCall() {
     CallEvent call = Calls.allowed("a", "acme", 8, T + 1);
     CallEvent next = Calls.allowed("b", "acme", 5, T + 2);
     take(T + 100, call, settled(call, 3, 1), settled(next, 0, 4), next);
@@ -122,7 +122,7 @@ final class SettledCallTest {
 
   /** The line before is known from an earlier batch, and the one behind it is new. */
   @Test
-  void settlementInABatchThatIsInPartKnown_stands() {
+  void settlementInAPartlyKnownBatch_counts() {
     CallEvent first = Calls.allowed("a", "acme", 8, T + 1);
     CallEvent second = Calls.allowed("b", "acme", 5, T + 2);
     take(T + 100, first);

@@ -58,7 +58,7 @@ final class ClientReportsTest {
   }
 
   @Test
-  void otherInstances_areAskedOnce_andNamesMergedInOrder() throws Exception {
+  void otherInstances_areQueriedOnce_namesMergedInOrder() throws Exception {
     JsonNode all = answered(10);
 
     assertEquals("[\"acme\",\"bell\",\"cobb\",\"zoe\"]", all.path("clients").toString());
@@ -75,7 +75,7 @@ final class ClientReportsTest {
   }
 
   @Test
-  void askedByAnotherInstance_answersItsOwnNames_andAsksNone() throws Exception {
+  void queriedByAnInstance_returnsItsOwnNamesOnly() throws Exception {
     JsonNode own = mapper.readTree(reports.answer("", 10, "/v1/clients", caller(true)).body());
 
     assertEquals("[\"acme\",\"bell\",\"cobb\"]", own.path("clients").toString());

@@ -129,7 +129,7 @@ final class RankingReportsTest {
   }
 
   @Test
-  void askedByAnotherInstance_answersWhatTheOtherOneReads() throws Exception {
+  void queriedByAnInstance_returnsWhatThatInstanceReads() throws Exception {
     answered(RankingSelection.Subject.ENDPOINTS, 10);
     assertEquals(
         "/internal/v1/rankings?subject=endpoints&order=quantity&meter=m+n"

@@ -47,7 +47,7 @@ final class BarriersTest {
   }
 
   @Test
-  void barriersAskedTogether_shareOneRequest() {
+  void concurrentBarriers_shareOneRequest() {
     Barrier same = new Barrier(1);
     barriers.request(List.of(one, two));
     barriers.request(List.of(same));
@@ -73,7 +73,7 @@ final class BarriersTest {
   }
 
   @Test
-  void endUnknown_isKafkaAway_forThatPartitionOnly() {
+  void unknownEnd_isKafkaUnavailable_forThatPartition() {
     barriers.request(List.of(one, two));
     findEnds(Map.of(2, 5L));
     barriers.settle(partition -> 5);
@@ -83,7 +83,7 @@ final class BarriersTest {
   }
 
   @Test
-  void barrierAlreadyGivenUp_isNotAskedFor() {
+  void abandonedBarrier_isNotRequested() {
     barriers.request(List.of(one));
     one.reached.complete(Freshness.MISSING);
     findEnds(Map.of());
@@ -104,7 +104,7 @@ final class BarriersTest {
   }
 
   @Test
-  void partition_isReadableOnceItsEndIsReached_andAsksAgainWhileKafkaIsAway() {
+  void partition_isReadableAtItsEnd_retriesWithoutKafka() {
     ReadablePartitions readable = new ReadablePartitions(barriers);
     readable.begin(1);
     findEnds(Map.of());

@@ -24,7 +24,7 @@ final class ReadThroughTimesTest {
       new ReadThroughTimes(Duration.ofDays(7), barriers, () -> now);
 
   @Test
-  void partitionAwayForLessThanHalfOfWhatTombstonesAreKept_isReadOn() {
+  void partitionAbsentForUnderHalfTheRetention_isReadOn() {
     assertFalse(held.isTooOldAt(now - 3 * DAY));
     assertTrue(held.isTooOldAt(now - 4 * DAY));
   }
@@ -42,7 +42,7 @@ final class ReadThroughTimesTest {
   }
 
   @Test
-  void partitionReadToItsEnd_isHeldThroughTheTimeItWasAsked_notThatOfTheAnswer() {
+  void partitionReadToItsEnd_hasTheTimeOfTheRequest_notOfTheReply() {
     held.begin(PARTITION, now - DAY);
     long asked = now;
     held.requestBarriers(List.of(PARTITION));
@@ -67,7 +67,7 @@ final class ReadThroughTimesTest {
   }
 
   @Test
-  void kafkaAway_renewsNothing_andIsAskedAgain() {
+  void kafkaUnavailable_renewsNothing_andRetries() {
     held.begin(PARTITION, now - DAY);
     held.requestBarriers(List.of(PARTITION));
     barriers.findEnds(Set.of(PARTITION), partitions -> Map.of());
@@ -78,7 +78,7 @@ final class ReadThroughTimesTest {
   }
 
   @Test
-  void isAskedOnceAMinute() {
+  void queriesKafka_onceAMinute() {
     held.begin(PARTITION, now - DAY);
     assertTrue(renews());
     now += MINUTE - 1;
@@ -89,7 +89,7 @@ final class ReadThroughTimesTest {
 
   /** Kafka was away for so long; that it is there again is to be known at once. */
   @Test
-  void partitionThatBecameTooOld_isAskedAtOnce_andIsNotRenewed() {
+  void partitionThatBecameTooOld_isQueriedAtOnce_notRenewed() {
     held.begin(PARTITION, now);
     assertTrue(renews());
     now += 4 * DAY;

@@ -74,7 +74,7 @@ final class TombstonesIT {
   }
 
   @Test
-  void tableThatWasAwayForAWhile_isReadOn() throws Exception {
+  void tableClosedForAWhile_isReadOn() throws Exception {
     try (TestKafka kafka = withRows(TestKafka.borrow());
         TableStore store = open()) {
       leave(store, Duration.ofDays(3));

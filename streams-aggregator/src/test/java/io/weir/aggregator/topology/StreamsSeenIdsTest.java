@@ -52,7 +52,7 @@ final class StreamsSeenIdsTest {
    * not give it a wrong time.
    */
   @Test
-  void idsOfCallers_areNotForgotten_whenATaskStartsWhileTheBrokersClockIsAhead() throws Exception {
+  void idsOfCallers_survive_aTaskStart_whileTheBrokersClockIsAhead() throws Exception {
     StreamsSettings streams =
         new StreamsSettings(
             KafkaConnection.to("localhost:1"),

@@ -110,7 +110,7 @@ final class DocsTest {
 
   /** Was a hole: {@code blocked} stood in no table, and the word was said to be absent at times. */
   @Test
-  void everyReason_standsOnThePagesOfTheApi_withItsStatus_andAmongTheProblems() throws IOException {
+  void everyReason_isOnTheApiPages_withItsStatus_andAmongTheProblems() throws IOException {
     String api = Markdown.textOf(Markdown.API);
     String problems = Files.readString(Markdown.ROOT.resolve("docs").resolve("problems.md"));
     for (ProblemReason reason : ProblemReason.values()) {
@@ -128,7 +128,7 @@ final class DocsTest {
 
   /** Was a hole: the topic of corrections stood in no table. */
   @Test
-  void everyTopic_standsInTheTableOfTopics_withWhatItKeeps_andHasASection() throws IOException {
+  void everyTopic_isInTheTableOfTopics_withRetention_andHasASection() throws IOException {
     String topics = Markdown.textOf(Markdown.TOPICS);
     for (Topic topic : Topics.all()) {
       String row =
@@ -151,7 +151,7 @@ final class DocsTest {
   }
 
   @Test
-  void everyMemberOfReadiness_standsOnThePageOfHealth() throws IOException {
+  void everyMemberOfReadiness_isOnTheHealthPage() throws IOException {
     String health = Files.readString(Markdown.API.resolve("health.md"));
     Set<String> members =
         Markdown.matches(

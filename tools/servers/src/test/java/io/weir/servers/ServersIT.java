@@ -47,7 +47,7 @@ final class ServersIT {
   }
 
   @Test
-  void kafka_thatAsksToEndTheProcess_saysSoInstead() throws Exception {
+  void kafka_thatRequestsAnExit_failsInstead() throws Exception {
     try (EmbeddedKafka kafka = EmbeddedKafka.start(folder, 0)) {
       assertEquals("", kafka.failure());
 

@@ -55,7 +55,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
 
   @Test
   @Tag(STOPS_KAFKA)
-  void kafkaAway_withoutAPast_startsByTheFile_andPublishesItLater() throws Exception {
+  void kafkaUnavailable_firstStart_usesTheFile() throws Exception {
     kafka.stop();
     AppliedFile file = file("first", 2);
     PolicyFollower follower = follower("one", file);
@@ -72,7 +72,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
   @Test
   @FullSuite(
       reason =
-          "a node waits for 15 s; kafkaAway_withoutAPast_startsByTheFile_andPublishesItLater, which always runs, has a file")
+          "a node waits for 15 s; kafkaUnavailable_firstStart_usesTheFile, which always runs, has a file")
   void nothingPublished_andNoFile_doesNotStart() {
     PolicyFollower.NoPoliciesException none =
         assertThrows(PolicyFollower.NoPoliciesException.class, () -> follower("one", null));

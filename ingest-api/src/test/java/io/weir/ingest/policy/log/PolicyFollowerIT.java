@@ -137,7 +137,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
 
   @Test
   @Tag(STOPS_KAFKA)
-  void kafkaAway_startsByTheLastVersion_andFollowsWhenItIsBack() throws Exception {
+  void kafkaUnavailable_startsWithLastVersion_followsLater() throws Exception {
     first(bucket("a", 5));
     PolicyFollower before = follower("one", null);
     assertEquals(1, before.set().version());

@@ -199,7 +199,7 @@ final class ClientSamplesIT {
   }
 
   @Test
-  void limitedApi_answersAsWeirDecides_andServesWhenItIsAway() throws Exception {
+  void limitedApi_followsWeirsDecisions_servesWithoutWeir() throws Exception {
     int port = node.httpPort();
     try (WeirProcess api = api("http://127.0.0.1:" + port);
         WeirProcess alone = api(nobody())) {
@@ -233,7 +233,7 @@ final class ClientSamplesIT {
   }
 
   @Test
-  void checkPy_asksTheNextNode_andTellsWhatWasDecided() throws Exception {
+  void checkPy_triesTheNextNode_andPrintsTheDecision() throws Exception {
     needs("python3");
 
     for (int left = 1; left >= 0; left--) {
@@ -259,7 +259,7 @@ final class ClientSamplesIT {
   }
 
   @Test
-  void checkMjs_asksTheNextNode_andTellsWhatWasDecided() throws Exception {
+  void checkMjs_triesTheNextNode_andPrintsTheDecision() throws Exception {
     needs("node");
     String sample = SAMPLES.resolve("check.mjs").toString();
 

@@ -60,7 +60,7 @@ final class OutageIT {
   }
 
   @Test
-  void redisAway_callsAreBilled_andDebitedDownToTheDebtCap_andQuotasExact() throws Exception {
+  void redisDown_callsAreBilled_debitedToTheDebtCap_quotasExact() throws Exception {
     Instant begun = Instant.now();
     List<Place> watched = Stream.of(OPEN, CAPPED, LOCAL).flatMap(r -> places(r).stream()).toList();
     try (Fleet fleet = Fleet.start(folder, RULES, 2);

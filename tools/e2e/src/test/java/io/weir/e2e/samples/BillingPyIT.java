@@ -426,7 +426,7 @@ final class BillingPyIT {
    * Regression: lines of the library, one a second and broker, and no word that it is tried again.
    */
   @Test
-  void follow_kafkaAway_isReportedOnce_andItsReturnOnce() throws Exception {
+  void follow_kafkaDown_isReportedOnce_andItsReturnOnce() throws Exception {
     String samples = Checkout.file("clients/samples").toString();
     String outage =
         """
