@@ -72,10 +72,10 @@ final class EraseIT {
   private static final Duration LATENESS = Duration.ofSeconds(15);
   private static final List<String> ENDPOINTS = List.of("GET /a", "GET /b%2F", "other");
 
-  /** A name that must be encoded, and whose beginning is the name of nobody. */
+  /** A name that must be encoded. No other client's name is a prefix of it. */
   private static final String ERASED = WrittenTopics.client("ac/me%", 0, PARTITIONS);
 
-  /** Its name begins with that of the erased one, and it is in the same partition. */
+  /** A client in the same partition, whose name begins with the name of the erased client. */
   private static final String LONGER = WrittenTopics.client(ERASED, 0, PARTITIONS);
 
   /** Its calls have not expired. */

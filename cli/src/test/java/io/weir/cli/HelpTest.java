@@ -52,7 +52,7 @@ final class HelpTest {
     assertTells("verify", "cli/src/main/java/io/weir/cli/verify/VerifyCommand.java");
   }
 
-  /** Once, {@code up} and {@code verify} told of WEIR_WINDOW twice. */
+  /** In the past, {@code up} and {@code verify} listed WEIR_WINDOW twice. */
   @Test
   void usage_listsEachVariableOnce() {
     assertTellsOnce(weir);

@@ -94,7 +94,7 @@ final class LedgerIT {
     CompletableFuture<String> said =
         CompletableFuture.supplyAsync(() -> tail(0, "--client", "acme", "--max", "1"));
 
-    // where it begins is not told, so rows are written until it has printed one
+    // the command does not print where it begins, so rows are written until it prints one
     Await.until(
         "a row is printed",
         () -> {

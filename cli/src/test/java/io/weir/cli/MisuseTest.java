@@ -128,7 +128,7 @@ final class MisuseTest {
     assertTrue(errors.toString().startsWith("weir: " + variable), errors::toString);
   }
 
-  /** Was a hole: one was told, and the next one when that was mended. */
+  /** In the past, the next wrong variable was reported only after the first was fixed. */
   @ParameterizedTest
   @CsvSource({"up", "aggregate"})
   void wrongVariables_areNamedTogether(String command) {

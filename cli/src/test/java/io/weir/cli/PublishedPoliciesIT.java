@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
-/** The commands on published policies and clients, over a real broker: one tells of the other. */
+/** The commands on published policies and clients, with a real broker. */
 @CoreSuite
 final class PublishedPoliciesIT {
   private static final String ONE_POLICY =

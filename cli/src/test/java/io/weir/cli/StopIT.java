@@ -70,7 +70,7 @@ final class StopIT {
     assertTrue(errors.contains("Hanging"), errors);
   }
 
-  /** Once, a node that was stopped while it started said no goodbye, and all windows waited. */
+  /** In the past, such a node sent no final heartbeat, and all windows waited. */
   @Test
   void stopRequestedWhileStarting_isClosedOnceStarted() throws Exception {
     Process process = starting();
@@ -87,7 +87,7 @@ final class StopIT {
     assertEquals(0, process.exitValue());
   }
 
-  /** Once, nobody said for how long, and why the start then failed was never told. */
+  /** In the past, neither the timeout nor the reason of the failure was printed. */
   @Test
   void stopRequestedWhileStarting_startFails_endsAndSaysWhy() throws Exception {
     Process process = starting();
@@ -105,7 +105,7 @@ final class StopIT {
     assertTrue(errors().contains("there is no Kafka"), errors());
   }
 
-  /** Once, the failure was told only when the hook had run before it. */
+  /** In the past, the failure was printed only if the hook had run before. */
   @Test
   void stopRequestedJustBeforeTheStartFails_saysWhy() throws Exception {
     Files.createFile(folder.resolve("no-kafka"));
@@ -133,7 +133,7 @@ final class StopIT {
     assertEquals(0, process.exitValue());
   }
 
-  /** Once, all parts were up, only readiness was awaited, and the node said no goodbye. */
+  /** In the past, the node then sent no final heartbeat. */
   @Test
   void stopRequestedWhileAwaitingReadiness_isClosed() throws Exception {
     Files.createFile(folder.resolve("go"));
@@ -151,11 +151,10 @@ final class StopIT {
   }
 
   /**
-   * A wait that fails ends the process with 1, and so does whatever fails beside it; what was
-   * started is closed all the same.
+   * If the wait or another step fails, the process closes what was started, and ends with status 1.
    */
   @ParameterizedTest
-  @ValueSource(strings = {"fail", "fail-beside"})
+  @ValueSource(strings = {"fail", "fail-elsewhere"})
   void startedAndThenFails_isClosed_andEndsWith1(String how) throws Exception {
     Files.createFile(folder.resolve("go"));
     Process process = starting(how);
@@ -204,7 +203,7 @@ final class StopIT {
         new CountDownLatch(1).await(); // as one that writes into a full pipe
       }
       try {
-        if (arguments[1].equals("fail-beside")) {
+        if (arguments[1].equals("fail-elsewhere")) {
           throw new IllegalStateException("the terminal is gone");
         }
         stop.await(() -> readiness(arguments[1]));

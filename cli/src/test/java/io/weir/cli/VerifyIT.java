@@ -82,7 +82,7 @@ final class VerifyIT {
     assertTrue(assertExit(1, "--after-reset").contains("with different content"));
   }
 
-  /** An erasure is never so early: whoever counts again would find the row. */
+  /** An erasure never removes such a row, because a recount would create the row again. */
   @Test
   void rowErasedThoughItsCallsAreHeld_isFound() throws Exception {
     topics.tombstones.add(topics.states.get(0));
@@ -151,7 +151,7 @@ final class VerifyIT {
         ", but the rows before it have the month of UTC");
   }
 
-  /** What no calendar gives, told although the first line says the same. */
+  /** A period that no calendar has is reported, even if the first line names it. */
   @Test
   void billingPeriodOfMoreThan32Days_namedForAnotherDay_isFound_alsoWhereTheLinesSayIt()
       throws Exception {

@@ -394,7 +394,7 @@ final class WrittenTopics {
     return offsets.getOrDefault((call.settlement() != null) + call.id(), 0L);
   }
 
-  /** Says goodbye, so that the window is complete, and writes everything. */
+  /** Writes a final heartbeat, so that the window is complete, and all topics. */
   void writeComplete(String kafka) throws Exception {
     now = window().endEpochMillis() + 600_000;
     calls.add(

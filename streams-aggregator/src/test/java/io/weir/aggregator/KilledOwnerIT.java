@@ -13,9 +13,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Of two aggregator processes one is killed and stays away for longer than its session, while calls
- * and questions go on. With {@code -Dweir.kills=N} N times, in turn, and it tells how long what
- * took; that the other answers before it takes over is for {@link AwayOwnerIT}.
+ * Kills one of two aggregator processes for longer than its session, while calls and queries
+ * continue. With {@code -Dweir.kills=N}, kills them N times, in turn, and prints how long each step
+ * took. {@link AwayOwnerIT} tests that the other process responds before it takes over.
  */
 final class KilledOwnerIT {
   private static final int PARTITIONS = 4;

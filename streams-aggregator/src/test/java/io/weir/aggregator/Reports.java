@@ -98,7 +98,7 @@ final class Reports implements AutoCloseable {
   static <T> T ask(String what, Callable<T> question, Predicate<T> isAsWanted) throws Exception {
     List<T> last = new ArrayList<>();
     Await.until(
-        () -> what + ", was told: " + last,
+        () -> what + "; last response: " + last,
         () -> {
           last.clear();
           last.add(question.call());

@@ -26,8 +26,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A reader that asks instance after instance for client after client, all the time. It notes every
- * answer that is none, and every figure that is smaller than one it was told before by anyone.
+ * A reader that continuously queries each instance for each client. It records every failed query,
+ * and every figure that is less than an earlier figure of any instance.
  *
  * <p>A slow instance reports it: no instance with the partition responded within 5 s, or the figure
  * may be old because Kafka did not respond within 2 s. On a busy machine that is no fault, but it

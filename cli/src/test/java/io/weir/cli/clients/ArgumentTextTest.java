@@ -20,7 +20,7 @@ import org.junit.jupiter.api.condition.OS;
 final class ArgumentTextTest {
   private static final String ASCII = "ANSI_X3.4-1968";
 
-  /** The erasure of a client whose name nobody has would say that nothing is left of it. */
+  /** The erasure of an unknown name would report that no data of the client remains. */
   @Test
   @EnabledOnOs(OS.LINUX)
   void clientOutsideOfTheLocalesEncoding_isRefused_andNotTakenForAnother() throws Exception {

@@ -148,7 +148,7 @@ final class EnvoyImportModelTest {
     return limits;
   }
 
-  /** What a node finds for each descriptor, beside the others. */
+  /** The policies that a node finds for each descriptor of a request. */
   private static List<List<Long>> selectedTogether(
       PolicyMatcher matcher, List<List<String[]>> request) {
     Set<String> replaced = new HashSet<>();

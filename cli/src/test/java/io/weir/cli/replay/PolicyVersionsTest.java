@@ -12,7 +12,7 @@ import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What compaction has left of the log of policies, and of which versions it still tells. */
+/** Versions that can be rebuilt from a compacted log of policies. */
 final class PolicyVersionsTest {
   private static PolicyEntry entry(String text) {
     String[] parts = text.split("[@/]", -1); // name@version/part/parts
@@ -42,7 +42,7 @@ final class PolicyVersionsTest {
   @CsvSource({
     "whole,                                      a@1 a@2 b@3,                 1 2 3",
     "the first was replaced,                     a@2 a@3,                     2 3",
-    // what is missing may be an earlier entry of b, so nobody knows 3
+    // the missing entry may be an earlier entry of b, so version 3 is unknown
     "one before a new key is missing,            a@1 a@3 b@4,                 1 4",
     "the first one and a new key after it,       a@2 b@3,                     3",
     "a part is missing,                          a@1 a@2/1/2 b@3,             1 3",

@@ -25,7 +25,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a killed process left open in its broker ends at once, and nobody else's does. */
+/** Only the open transactions and members of the killed process end at once. */
 final class PredecessorIT {
   private static final String GROUP = "weir-meter-core";
   private static final String TOPIC = "counted";

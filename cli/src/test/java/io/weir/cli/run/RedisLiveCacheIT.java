@@ -96,7 +96,7 @@ final class RedisLiveCacheIT {
       Await.until("Redis to answer", () -> live.ask(buckets(0)).size() == 2);
       redis.kill();
 
-      Await.until("nothing to be told", () -> live.ask(buckets(0)).isEmpty());
+      Await.until("no bucket", () -> live.ask(buckets(0)).isEmpty());
     }
   }
 }

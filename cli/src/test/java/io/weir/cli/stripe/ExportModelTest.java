@@ -43,10 +43,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * An export that is killed at any moment, also in the midst of a write, and goes on sooner or much
- * later, while Stripe fails in every way and forgets identifiers after 24 hours, and the aggregator
- * counts anew: no row is billed twice, and each is billed or kept; also while rows age and the
- * mapping changes.
+ * Kills an export at any moment, even during a write, and restarts the export sooner or much later.
+ * Meanwhile Stripe fails in every way and forgets identifiers after 24 hours, the aggregator counts
+ * again, rows age, and the mapping changes. No row may be billed twice, and each row must be billed
+ * or kept.
  */
 final class ExportModelTest {
   private static final Instant BEGIN = Instant.parse("2026-11-01T00:00:00Z");
@@ -134,7 +134,7 @@ final class ExportModelTest {
     for (int window = 0; window < 30; window++) {
       writeWindow(BEGIN.plus(LedgerOfCalls.WINDOW.multipliedBy(window)));
       if (topic.size() < MAX_ROWS && random.nextInt(8) == 0) {
-        topic.addAll(List.copyOf(topic)); // the aggregator counts anew
+        topic.addAll(List.copyOf(topic)); // the aggregator counts again
       }
       run();
       clock.now = clock.now.plus(Duration.ofMinutes(random.nextInt(20) == 0 ? 1_500 : 15));

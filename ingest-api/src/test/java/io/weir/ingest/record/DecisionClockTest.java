@@ -102,7 +102,7 @@ final class DecisionClockTest {
     assertEquals(local.get() - 5_001, clock.nowEpochMillis());
 
     local.addAndGet(60_000);
-    assertEquals(local.get() - 10_001, clock.nowEpochMillis(), "nobody tells anything");
+    assertEquals(local.get() - 10_001, clock.nowEpochMillis(), "no server replies");
   }
 
   @Test

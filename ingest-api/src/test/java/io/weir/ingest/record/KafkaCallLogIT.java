@@ -297,8 +297,8 @@ final class KafkaCallLogIT {
   @Test
   @FullSuite(
       reason =
-          "waits 5 s for an answer of a broker that is away; the same with an address that nobody"
-              + " knows always runs")
+          "waits 5 s for the response of an unavailable broker; the test of an unknown address"
+              + " always runs")
   void open_kafkaUnavailable_withoutJournal_namesAddress() throws Exception {
     startABrokerOfItsOwn();
     kafka.stop();
@@ -380,7 +380,7 @@ final class KafkaCallLogIT {
 
       assertEquals(
           Recorded.Reason.TIMEOUT, assertInstanceOf(Recorded.Refused.class, recorded).reason());
-      Await.until("health tells", () -> !log.check().ok());
+      Await.until("health reports the failure", () -> !log.check().ok());
       assertFalse(log.check().detail().isEmpty());
       kafka.restart();
       Await.until("it is sent", () -> log.statistics().heldLines() == 0);

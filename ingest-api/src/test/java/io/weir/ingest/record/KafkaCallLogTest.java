@@ -307,7 +307,7 @@ final class KafkaCallLogTest {
 
     lost.done().accept(new BatchProducer.Failure(true, "fenced"));
 
-    Await.until("all is sent anew", () -> log.statistics().heldLines() == 0);
+    Await.until("all batches are sent again", () -> log.statistics().heldLines() == 0);
     assertTrue(producer.isClosed());
     assertEquals(lost.header(), second.batches().get(0).header());
     assertEquals(lost.lines(), second.batches().get(0).lines());

@@ -173,7 +173,7 @@ final class RefusedBatchTest {
     answer(producer, 1, null);
 
     Await.until("the first again", () -> sequences(producer).equals(List.of(1L, 2L, 1L)));
-    assertEquals(List.of(), ofPartition0(producer, true), "neither an announcement nor a goodbye");
+    assertEquals(List.of(), ofPartition0(producer, true), "no announcement, no final heartbeat");
     answer(producer, 2, null);
     Await.until("the second again", () -> producer.batches().size() == 4);
     answer(producer, 3, null);

@@ -178,7 +178,7 @@ final class RateLimitServerIT {
     try {
       return FileDescriptorProto.parseFrom(file).getName();
     } catch (com.google.protobuf.InvalidProtocolBufferException malformed) {
-      throw new IllegalStateException("the server tells a file that cannot be read", malformed);
+      throw new IllegalStateException("the server describes a file that cannot be read", malformed);
     }
   }
 

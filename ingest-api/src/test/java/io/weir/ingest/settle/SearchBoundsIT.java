@@ -134,7 +134,7 @@ final class SearchBoundsIT {
 
     stopCreditingBack();
     Await.until(
-        "the stranger to be told to wait",
+        "searches for the stranger to be refused",
         () ->
             findBogus(8).stream()
                 .map(CompletableFuture::join)
@@ -144,7 +144,7 @@ final class SearchBoundsIT {
 
   /** Once, such a search reported a call as not recorded though it had not searched for it. */
   @Test
-  @FullSuite(reason = "reads hundreds of MiB; that others of a client are told to wait always runs")
+  @FullSuite(reason = "reads hundreds of MiB; the test of the budget for other clients always runs")
   void searchCutShort_byTheClientsReadBudget_isReportedAsExhausted() throws Exception {
     log.fill(LONG_LOG, nowMillis - 25 * MINUTE, nowMillis - MINUTE);
     NotFound whole = assertInstanceOf(NotFound.class, find("acme", "bogus", null));

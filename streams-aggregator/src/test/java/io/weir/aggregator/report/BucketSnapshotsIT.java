@@ -70,7 +70,7 @@ final class BucketSnapshotsIT {
         producer.flush();
 
         Await.until(
-            "both are told",
+            "both buckets are returned",
             () -> holds(() -> source.ofClient(1, client, 10).snapshots().size() == 2));
         assertEquals(
             List.of(burst, items),
@@ -79,7 +79,7 @@ final class BucketSnapshotsIT {
                 .toList());
         assertEquals(1, source.ofClient(1, client, 1).snapshots().size());
         Await.until(
-            "told by who counts", () -> holds(() -> !source.ofClient(1, client, 1).isCopy()));
+            "the owner returns it", () -> holds(() -> !source.ofClient(1, client, 1).isCopy()));
         assertTrue(source.ofClient(1, "nobody", 10).snapshots().isEmpty());
         assertTrue(
             new BucketSnapshots(application, "no-such-store", BucketSnapshotsIT::snapshot)

@@ -91,7 +91,7 @@ final class ClientReportsTest {
   private JsonNode answered(int limit) throws Exception {
     JsonNode[] last = new JsonNode[1];
     Await.until(
-        () -> "the other one's part, was told " + last[0],
+        () -> "the other instance's part; last response: " + last[0],
         () -> {
           String path = "/v1/clients?limit=" + limit;
           last[0] = mapper.readTree(reports.answer("", limit, path, caller(false)).body());

@@ -193,7 +193,7 @@ final class RankingReportsTest {
         new RankingSelection(subject, RankingSelection.Measure.QUANTITY, "m n", 0, HOUR, "");
     JsonNode[] last = new JsonNode[1];
     Await.until(
-        () -> "the other one's part, was told " + last[0],
+        () -> "the other instance's part; last response: " + last[0],
         () -> {
           last[0] =
               mapper.readTree(reports.answer(new RankingQuery(selection, limit), CALLER).body());

@@ -121,12 +121,12 @@ final class BarriersTest {
     long reading = readable.reading(1);
     assertTrue(reading > 0);
     readable.begin(1);
-    assertFalse(readable.contains(1), "read anew");
+    assertFalse(readable.contains(1), "read again");
     assertEquals(0, readable.reading(1));
     findEnds(Map.of(1, 9L));
     barriers.settle(partition -> 9);
     readable.settle();
-    assertTrue(readable.reading(1) > reading, "whoever reads meanwhile may lack rows");
+    assertTrue(readable.reading(1) > reading, "a concurrent reader may lack rows");
   }
 
   private void findEnds(Map<Integer, Long> ends) {

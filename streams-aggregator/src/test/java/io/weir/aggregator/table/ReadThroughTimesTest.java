@@ -126,7 +126,7 @@ final class ReadThroughTimesTest {
     assertFalse(held.isTooOld(PARTITION));
     barriers.settle(partition -> END);
     assertEquals(Set.of(PARTITION), held.settle());
-    assertFalse(held.isTooOld(PARTITION), "not read anew again at once");
+    assertFalse(held.isTooOld(PARTITION), "not read again at once");
 
     assertTrue(renews(), "asked at once, for what was published while it was read");
     assertEquals(now, held.of(PARTITION));

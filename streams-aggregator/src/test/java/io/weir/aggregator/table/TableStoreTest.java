@@ -94,7 +94,7 @@ final class TableStoreTest {
       id = store.id();
       put(store, 1, "a", "1", 1);
     }
-    try (TableStore store = TableStore.open(folder, "topic made anew")) {
+    try (TableStore store = TableStore.open(folder, "recreated topic")) {
       assertNull(store.get(1, utf8("a")));
       assertEquals(Map.of(), store.positions());
       assertEquals(id, store.id());

@@ -109,7 +109,7 @@ final class TombstonesIT {
           TableFollower follower = follow(kafka, store, Duration.ofSeconds(16))) {
         awaitRead(follower);
         first = held(store);
-        assertTrue(first >= begun, () -> "it begins with the time at which it was read anew");
+        assertTrue(first >= begun, () -> "it begins with the time at which it was read again");
         Await.until("it is held through a later time", () -> held(store) > first);
       }
       try (TableStore store = open()) {
@@ -135,7 +135,7 @@ final class TombstonesIT {
 
       kafka.restart();
 
-      Await.until("it is read anew", () -> store.get(PARTITION, ERASED_UNSEEN) == null);
+      Await.until("it is read again", () -> store.get(PARTITION, ERASED_UNSEEN) == null);
       awaitRead(follower);
       assertArrayEquals(VALUE, store.get(PARTITION, ROW));
     }

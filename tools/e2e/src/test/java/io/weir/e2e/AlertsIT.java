@@ -70,10 +70,10 @@ final class AlertsIT {
   private static int checks;
   private static int reports;
 
-  /** What it told before the first call. */
+  /** The metrics before the first call. */
   private static String atRest;
 
-  /** What it told when calls were counted, and decisions judged. */
+  /** The metrics after calls were counted and decisions were judged. */
   private static String inUse;
 
   /** How many series the answer to each query of the dashboard has. */

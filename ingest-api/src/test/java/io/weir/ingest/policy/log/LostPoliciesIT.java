@@ -167,12 +167,12 @@ final class LostPoliciesIT extends PolicyLogFixture {
     follower("one", null);
     deleteTopics(List.of(topic));
     createTopics();
-    Await.until("the running node tells it", () -> last().problem() != null);
+    Await.until("the running node reports it", () -> last().problem() != null);
     restart("one", null);
     assertEquals(Set.of("all-0", "all-1"), names(last()));
     assertEquals(2, last().set().clients().settings().size());
     Await.until(
-        "it is told", () -> String.valueOf(last().problem()).contains(topic + " lacks version 1"));
+        "a problem", () -> String.valueOf(last().problem()).contains(topic + " lacks version 1"));
     assertEquals(
         Reason.INVALID, reason(PolicyEdits.put(PolicyKey.ofPolicy("c"), bucket("c", 5), 0)));
 

@@ -163,7 +163,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
     ObjectNode unknown = bucket("a", 6);
     unknown.put("from_the_future", true);
     write(entry("a", 2, 1, unknown));
-    Await.until("it is told", () -> follower.problem() != null);
+    Await.until("a problem", () -> follower.problem() != null);
     assertTrue(String.valueOf(follower.problem()).contains("from_the_future"));
     assertEquals(5, only(follower).limit().capacityTokens());
     assertEquals(
@@ -220,7 +220,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
                   bytes(record.substring(blank + 1))))
           .get();
     }
-    Await.until("it is told", () -> follower.problem() != null);
+    Await.until("a problem", () -> follower.problem() != null);
     assertEquals(Set.of("a", "b"), names(follower));
     assertEquals(
         Reason.INVALID, reason(PolicyEdits.put(PolicyKey.ofPolicy("c"), bucket("c", 5), 0)));
@@ -245,7 +245,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
     PolicyFollower follower = follower("one", null);
     assertTrue(follower.health().ok());
     kafka.stop();
-    Await.until("it is told", () -> !follower.health().ok());
+    Await.until("a problem", () -> !follower.health().ok());
     assertEquals(Set.of("a"), names(follower));
     kafka.restart();
     Await.until("nothing is wrong", () -> follower.health().ok());
