@@ -25,25 +25,6 @@ final class AuditLog {
   private final KafkaConnection kafka;
   private final AtomicLong readings = new AtomicLong();
 
-  /** The reason for the end of a read. */
-  enum End {
-    /** The read has reached the end that the log had when the read began. */
-    LOG_END,
-    /** The caller requested no more records. */
-    ENOUGH,
-    /** The time limit was reached. */
-    TIME_UP
-  }
-
-  /**
-   * The position at which a read begins.
-   *
-   * @param offset offset of the first record; −1 to begin at a time
-   * @param atEpochMillis the time at which to begin if the offset is −1. The read begins with the
-   *     first record that the broker appended at or after this time
-   */
-  record Start(long offset, long atEpochMillis) {}
-
   AuditLog(KafkaConnection kafka) {
     this.kafka = kafka;
   }
@@ -51,37 +32,40 @@ final class AuditLog {
   /**
    * Reads the committed records of a partition in order.
    *
+   * @param from offset of the first record; −1 to begin at a time
+   * @param fromEpochMillis the time at which to begin if the offset is −1. The read begins with the
+   *     first record that the broker appended at or after this time
    * @param reader receives each record; returns false to stop
    * @param atMost maximum duration
+   * @return whether the read has reached the end that the log had when the read began
    * @throws ProblemException if Kafka does not answer
    */
-  End read(int partition, Start start, Predicate<CallsRecord> reader, Duration atMost) {
+  boolean read(
+      int partition,
+      long from,
+      long fromEpochMillis,
+      Predicate<CallsRecord> reader,
+      Duration atMost) {
     long deadline = System.nanoTime() + atMost.toNanos();
     try (CallsReader log = open()) {
       long end = log.end(partition);
-      long offset =
-          start.offset() >= 0
-              ? start.offset()
-              : log.offsetAt(partition, Math.max(0, start.atEpochMillis()));
+      long offset = from >= 0 ? from : log.offsetAt(partition, Math.max(0, fromEpochMillis));
       while (offset < end) {
         CallsReader.Slice slice = log.read(partition, offset, POLL);
         for (CallsRecord record : slice.records()) {
           if (record.offset() >= end) {
-            return End.LOG_END;
+            return true;
           }
-          if (!reader.test(record)) {
-            return End.ENOUGH;
-          }
-          if (System.nanoTime() - deadline > 0) {
-            return End.TIME_UP;
+          if (!reader.test(record) || System.nanoTime() - deadline > 0) {
+            return false;
           }
         }
         if (System.nanoTime() - deadline > 0) {
-          return End.TIME_UP;
+          return false;
         }
         offset = slice.next();
       }
-      return End.LOG_END;
+      return true;
     } catch (KafkaException unavailable) {
       LOG.warn("cannot read the audit log partition={}", partition, unavailable);
       throw new ProblemException(

@@ -60,21 +60,19 @@ final class EventReports {
     PartitionProgress progress = table.progress(partition).orElse(null);
     EventScan scan = scan(query, progress);
     EventCursor page = query.page();
-    AuditLog.Start start =
-        new AuditLog.Start(
-            page == null ? -1 : page.offset(),
-            query.fromEpochMillis() - CountSettings.MAX_AHEAD_MILLIS);
     if (!readings.acquire(caller.name(), MAX_QUEUEING.toNanos(), caller.isGone())) {
       throw new ProblemException(
           ProblemReason.BUSY, "too many reads of the audit log are in progress; try again later");
     }
     try {
-      if (log.read(
+      boolean hasReachedEnd =
+          log.read(
               partition,
-              start,
+              page == null ? -1 : page.offset(),
+              query.fromEpochMillis() - CountSettings.MAX_AHEAD_MILLIS,
               record -> !caller.isGone().getAsBoolean() && scan.take(record),
-              MAX_TIME)
-          == AuditLog.End.LOG_END) {
+              MAX_TIME);
+      if (hasReachedEnd) {
         scan.logEnded();
       }
     } finally {
