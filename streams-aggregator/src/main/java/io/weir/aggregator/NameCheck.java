@@ -51,8 +51,8 @@ final class NameCheck {
   private NameCheck() {}
 
   /**
-   * Returns the longest session timeout that a dead member may have. This is the greater of the
-   * current setting and {@link #FORMER_SESSION}.
+   * Returns the longest session timeout that a dead member may have. The result is the greater of
+   * the current setting and {@link #FORMER_SESSION}.
    */
   private static Duration longestSession(StreamsSettings settings) {
     Duration own = settings.sessionTimeout();

@@ -101,8 +101,8 @@ public final class Erasure {
   }
 
   /**
-   * Returns the maximum time for which the calls topic keeps a record. This is the retention plus
-   * the time that a segment may be open, because Kafka deletes whole segments.
+   * Returns the maximum time for which the calls topic keeps a record. The result is the retention
+   * plus the time that a segment may be open, because Kafka deletes whole segments.
    */
   private static long heldMillis(TopicAdmin admin) throws TopicAdminException {
     long retention = number(admin, TopicConfig.RETENTION_MS_CONFIG);

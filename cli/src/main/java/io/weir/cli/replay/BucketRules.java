@@ -159,7 +159,9 @@ final class BucketRules {
     return true;
   }
 
-  /** Judges a denial. It writes nothing, so it finds the bucket as the last charge left it. */
+  /**
+   * Judges a denial. A denial writes nothing, so it finds the bucket as the last charge left it.
+   */
   private boolean refusalFollows(Rate rate, ReplayedBucket from, long[] row, ReplayedBucket after) {
     long fullAt = row[Row.FULL_AT];
     if (row[Row.COST] > rate.capacityTokens()

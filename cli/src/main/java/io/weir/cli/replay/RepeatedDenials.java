@@ -42,7 +42,8 @@ final class RepeatedDenials {
   private final List<Finding> suspects = new ArrayList<>();
 
   /**
-   * Suspects that no record explains. They are findings only if the bucket's records are in order.
+   * Suspects that no record explains. These suspects are findings only if the bucket's records are
+   * in order.
    */
   private final List<Finding> doubted = new ArrayList<>();
 

@@ -75,7 +75,7 @@ final class ExportState implements AutoCloseable {
 
   /**
    * Reasons of rows that are in the file of kept rows, or may be because their batch did not end.
-   * They are not sent from the topic, since --rows would send them a second time.
+   * These rows are not sent from the topic, because --rows would send them a second time.
    */
   private final Map<String, RowJudge.Reason> kept = new HashMap<>();
 

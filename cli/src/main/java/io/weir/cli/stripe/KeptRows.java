@@ -60,7 +60,7 @@ final class KeptRows {
     lines.add(line + "\n");
   }
 
-  /** Writes the added rows. They are on disk when this method returns. */
+  /** Writes the added rows. The rows are on disk when this method returns. */
   void flush() {
     if (lines.isEmpty()) {
       return;

@@ -8,8 +8,8 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The accounts of all keys and windows. They are stored on disk, and those in use are also in
- * memory. Not thread-safe.
+ * The accounts of all keys and windows. All accounts are stored on disk, and accounts in use are
+ * also in memory. Not thread-safe.
  */
 final class Accounts {
   /** Maximum number of accounts in memory; at about 1,000 bytes each, 50 MB. */
@@ -23,8 +23,8 @@ final class Accounts {
   }
 
   /**
-   * Returns the account of a key and window, and creates it if it is absent. It may be changed in
-   * place until the next call of this method.
+   * Returns the account of a key and window, and creates it if it is absent. The caller may change
+   * the account in place until the next call of this method.
    */
   WindowAccount of(Slot slot) {
     WindowAccount account = find(slot);
@@ -36,8 +36,8 @@ final class Accounts {
   }
 
   /**
-   * Returns the account of a key and window, or null if there is none. It may be changed as in
-   * {@link #of}.
+   * Returns the account of a key and window, or null if there is none. The caller may change the
+   * account as in {@link #of}.
    */
   @Nullable WindowAccount find(Slot slot) {
     WindowAccount account = inMemory.get(slot);

@@ -17,9 +17,10 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts all calls again with its own rules. It counts every line of every batch, each position of
- * a journal once, each id that a caller chose once, and the first settlement of each call in the
- * window of the call. The first line of a window sets its billing period. Not thread-safe.
+ * Counts all calls again with its own rules. The recount reads every line of every batch. It counts
+ * each position of a journal once, and each id that a caller chose once. It counts the first
+ * settlement of each call in the window of the call. The first line of a window sets its billing
+ * period. Not thread-safe.
  */
 final class CallRecount implements AutoCloseable {
   private final VerifyData data;

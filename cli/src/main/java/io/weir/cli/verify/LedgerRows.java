@@ -306,8 +306,8 @@ final class LedgerRows {
   }
 
   /**
-   * Returns whether a row with the same record id was read before. Such a row is not added. It is
-   * reported unless identical repetitions are permitted.
+   * Returns whether a row with the same record id was read before. A repeated row is not added. The
+   * repetition is reported unless identical repetitions are permitted.
    */
   private boolean isRepeated(Place place, byte[] key, LedgerRow row) {
     byte[] known = data.scratch.get(key);

@@ -95,9 +95,9 @@ final class RecountedPartition {
   }
 
   /**
-   * Returns whether {@link #mayLack} is exact before a time. It is inexact while the aggregator may
-   * keep a journal whose records have expired. It is also inexact if the aggregator rounds because
-   * of too many journals or gaps.
+   * Returns whether {@link #mayLack} is exact before a time. {@code mayLack} is inexact while the
+   * aggregator may keep a journal whose records have expired. {@code mayLack} is also inexact if
+   * the aggregator rounds because of too many journals or gaps.
    */
   boolean judgesMissing(long epochMillis) {
     return journals.values().stream().mapToLong(TreeMap::size).sum() <= MAX_EXACT_JOURNALS

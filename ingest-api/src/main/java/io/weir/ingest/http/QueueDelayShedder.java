@@ -18,9 +18,9 @@ import java.util.Map;
  *   there are several queues, the longest delay applies. The shortest wait distinguishes two cases
  *   (CoDel [1]). After a burst, the queue is empty for a moment. A standing queue is never empty.
  *   <li>If the delay exceeds the target in two consecutive intervals, the share grows in proportion
- *   to the excess and to the growth of the delay. The growth of the delay in seconds per second
- *   shows by how much the calls exceed the capacity. This is a proportional-integral controller
- *   like that of PIE [2].
+ *       to the excess and to the growth of the delay. The growth of the delay in seconds per second
+ *       shows by how much the calls exceed the capacity. This class is a proportional-integral
+ *       controller like PIE [2].
  *   <li>In other intervals, the controller can only reduce the share. If the delay is below half
  *   the target, the share shrinks by at least a twentieth.
  * </ul>

@@ -45,7 +45,9 @@ public final class YamlTree {
    */
   static final int MAX_CHARS = 256 << 20;
 
-  /** Maximum number of aliases of mappings and lists. This allows a few aliases per policy. */
+  /**
+   * Maximum number of aliases of mappings and lists. This number allows a few aliases per policy.
+   */
   private static final int MAX_ALIASES = 10_000;
 
   /** Maximum number of values that a file contains. */

@@ -286,7 +286,7 @@ public final class RateLimitServer implements AutoCloseable {
     health.close();
   }
 
-  /** Stops accepting calls, and notifies clients. They then use other connections. */
+  /** Stops accepting calls, and notifies clients, which then use other connections. */
   public void refuseNewCalls() {
     server.shutdown();
   }

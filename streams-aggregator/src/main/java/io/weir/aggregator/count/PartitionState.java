@@ -56,9 +56,9 @@ final class PartitionState implements PartitionTime {
   private boolean brokerIsAhead;
 
   /**
-   * The current time of the partition. This is the broker's time of the last counted record, or the
-   * newest low watermark of all nodes if the broker's time is implausible. The current time can
-   * decrease.
+   * The current time of the partition. The current time is the broker's time of the last counted
+   * record, or the newest low watermark of all nodes if the broker's time is implausible. The
+   * current time can decrease.
    */
   long nowEpochMillis;
 

@@ -10,8 +10,8 @@ import java.util.Map;
  */
 final class NameCache {
   /**
-   * Maximum number of cached names. This is more than the number of names in two sketches. A name
-   * that is not cached may be in memory once per sketch.
+   * Maximum number of cached names. This maximum is greater than the number of names in two
+   * sketches. A name that is not cached may be in memory once per sketch.
    */
   private static final int MAX_NAMES = 2_048;
 

@@ -7,8 +7,8 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * The batches that a reader of the audit log has read from one journal epoch. It also contains the
- * low watermark of these batches. Not thread-safe.
+ * The batches that a reader of the audit log has read from one journal epoch. The trail also
+ * contains the low watermark of these batches. Not thread-safe.
  *
  * <p>Batches normally arrive in the order of their numbers. So one run of consecutive numbers and a
  * few separate numbers represent all batches.

@@ -17,7 +17,9 @@ import org.jspecify.annotations.Nullable;
  * midnight. So on the day of a clock change, the last bucket may be shorter.
  */
 sealed interface Buckets {
-  /** Maximum number of buckets in a report. It is sufficient for 400 days of quarter hours. */
+  /**
+   * Maximum number of buckets in a report. This number is sufficient for 400 days of quarter hours.
+   */
   int MAX_BUCKETS = 40_000;
 
   /** Buckets of a fixed length that divides a day. */
@@ -33,12 +35,13 @@ sealed interface Buckets {
   record Total() implements Buckets {}
 
   /**
-   * Buckets that are the billing periods recorded with the usage. They are whole periods of the
-   * client's own calendar, and do not depend on the report's time zone.
+   * Buckets that are the billing periods recorded with the usage. These buckets are whole periods
+   * of the client's own calendar, and do not depend on the report's time zone.
    */
   record BillingPeriods() implements Buckets {
     /**
-     * Upper bound of the length of a billing period. It is 31 days, plus one day for clock changes.
+     * Upper bound of the length of a billing period. The bound is 31 days, plus one day for clock
+     * changes.
      */
     static final Duration LONGEST = Duration.ofDays(32);
   }

@@ -8,9 +8,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The cursor of the next page of an event list. It contains the interval of the first page, the
- * next line, and the state of each journal. With this state, the pages list each batch only once,
- * even if a node sends the batch again after the end of a page.
+ * The cursor of the next page of an event list. The cursor contains the interval of the first page,
+ * the next line, and the state of each journal. With this state, the pages list each batch only
+ * once, even if a node sends the batch again after the end of a page.
  *
  * @param fromEpochMillis start of the list's interval, inclusive
  * @param toEpochMillis end of the list's interval, exclusive

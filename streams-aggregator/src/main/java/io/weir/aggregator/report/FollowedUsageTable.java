@@ -99,7 +99,7 @@ final class FollowedUsageTable implements UsageTable {
   /**
    * Throws an exception if the partition was dropped since a read began. This method is called
    * after each read, because a partition may be dropped at any time. A partition becomes unreadable
-   * before it is dropped. It may be readable again when this method is called.
+   * before it is dropped. The partition may be readable again when this method is called.
    *
    * @param reading the number of the partition's copy before the read; see {@link
    *     TableFollower#reading}

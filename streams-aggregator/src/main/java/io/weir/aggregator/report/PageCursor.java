@@ -7,9 +7,9 @@ import java.util.Base64;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The cursor of the next page of a report. It contains the interval of the first page, the last
- * row, and the position of the first page. The next page must include at least the calls up to this
- * position.
+ * The cursor of the next page of a report. The cursor contains the interval of the first page, the
+ * last row, and the position of the first page. The next page must include at least the calls up to
+ * this position.
  *
  * @param from start of the report, inclusive
  * @param to end of the report, exclusive

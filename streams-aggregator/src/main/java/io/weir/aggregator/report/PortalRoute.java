@@ -32,8 +32,8 @@ final class PortalRoute {
   private static final int MAX_CLIENTS = 100;
 
   /**
-   * Maximum size of a body in bytes. It is sufficient for the maximum number of names of maximum
-   * length.
+   * Maximum size of a body in bytes. This size is sufficient for the maximum number of names of
+   * maximum length.
    */
   private static final int MAX_BYTES = 256 * 1024;
 

@@ -20,7 +20,7 @@ final class ReportTurns {
   /** Maximum number of waiting reports per caller. Each waiting report blocks a thread. */
   static final int MAX_WAITING_OF_A_CALLER = 32;
 
-  /** Maximum number of waiting reports. It is less than the number of Jetty's threads. */
+  /** Maximum number of waiting reports. This maximum is less than the number of Jetty's threads. */
   static final int MAX_WAITING = 128;
 
   private static final Duration MAX_WAIT = Duration.ofSeconds(30);

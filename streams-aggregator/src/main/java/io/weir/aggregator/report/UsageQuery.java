@@ -16,10 +16,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param client the client
  * @param meter the meter
- * @param from start of the interval, inclusive. It is rounded down to a ledger window. For billing
- *     periods it is rounded down to a millisecond, because a billing period may begin inside a
- *     window
- * @param to end of the interval, exclusive. It is rounded up to a window or millisecond
+ * @param from start of the interval, inclusive. The start is rounded down to a ledger window. For
+ *     billing periods the start is rounded down to a millisecond, because a billing period may
+ *     begin inside a window
+ * @param to end of the interval, exclusive. The end is rounded up to a window or millisecond
  * @param window value of the parameter {@code window}
  * @param buckets the division of time into buckets
  * @param zone time zone of the buckets' boundaries
@@ -61,8 +61,8 @@ record UsageQuery(
   private static final int MAX_LIMIT = 10_000;
 
   /**
-   * Maximum length of a report. It is greater than the retention of the audit log, and greater than
-   * a year.
+   * Maximum length of a report. This maximum is greater than the retention of the audit log, and
+   * greater than a year.
    */
   private static final Duration MAX_LENGTH = Duration.ofDays(400);
 

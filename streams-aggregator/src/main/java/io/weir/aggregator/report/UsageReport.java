@@ -118,8 +118,8 @@ final class UsageReport implements UsageTable.Rows {
               .thenComparing(BillingPeriod::timeZone));
 
   /**
-   * The bucket of the last added window. It is stored because the next window usually has the same
-   * billing period.
+   * The bucket of the last added window. This bucket is stored because the next window usually has
+   * the same billing period.
    */
   private @Nullable Bucket lastOfBilling;
 
@@ -293,8 +293,8 @@ final class UsageReport implements UsageTable.Rows {
   }
 
   /**
-   * Returns the end of the report. It is the requested end or the end of the last billing period,
-   * whichever is later.
+   * Returns the end of the report. The result is the requested end or the end of the last billing
+   * period, whichever is later.
    */
   Instant to() {
     Instant end = query.to();

@@ -99,9 +99,9 @@ final class BucketAccount {
   }
 
   /**
-   * Returns whether a record is the first charge of the bucket. The record is not processed yet. It
-   * is the first charge if all known earlier records are denials. A total of 0 does not prove this,
-   * because a charge and its refund also sum to 0. The cache may not know the refund.
+   * Returns whether a record is the first charge of the bucket. The record is not processed yet.
+   * The record is the first charge if all known earlier records are denials. A total of 0 does not
+   * prove this, because a charge and its refund also sum to 0. The cache may not know the refund.
    */
   boolean isFirstCharge(Stamp stamp, long costTokens) {
     return costTokens > 0

@@ -53,8 +53,8 @@ public final class CorrectionCycle {
   private long openOutageTokens;
 
   /**
-   * Time until which the due correction waits for the confirmation of the previous correction. It
-   * is not stored.
+   * Time until which the due correction waits for the confirmation of the previous correction. This
+   * time is not stored.
    */
   private long waitingUntilMillis;
 

@@ -6,16 +6,17 @@ import io.weir.limits.LimitChange;
 import io.weir.topics.model.Stamp;
 
 /**
- * The account of one epoch of a bucket. It contains the cache's counter of charged tokens in the
- * epoch, and the sum of the epoch's records. An epoch begins when the cache creates the bucket. It
- * ends when the bucket expires or the cache loses the bucket. Not thread-safe.
+ * The account of one epoch of a bucket. The account contains the cache's counter of charged tokens
+ * in the epoch, and the sum of the epoch's records. An epoch begins when the cache creates the
+ * bucket, and ends when the bucket expires or the cache loses the bucket. Not thread-safe.
  *
  * <p>Decision record 0005 uses C for the counter, E for the sum of the records, and R for the
  * accepted drift.
  */
 final class EpochAccount {
   /**
-   * Start of the epoch by the cache's clock, in microseconds since 1970. It identifies the epoch.
+   * Start of the epoch by the cache's clock, in microseconds since 1970. The start identifies the
+   * epoch.
    */
   private long epoch;
 
@@ -44,8 +45,9 @@ final class EpochAccount {
   private long gapTokens;
 
   /**
-   * Duration by which the credit of {@code gapTokens} moved the time to full earlier. It is shorter
-   * than the refill time of these tokens if the bucket had already refilled some of them.
+   * Duration by which the credit of {@code gapTokens} moved the time to full earlier. This duration
+   * is shorter than the refill time of these tokens if the bucket had already refilled some of
+   * them.
    */
   private long creditedMicros;
 
@@ -57,7 +59,8 @@ final class EpochAccount {
 
   /**
    * Sum of the costs of the records that arrived after a gap and whose stamps are not later than
-   * {@code gapUntilMicros}. It is an upper bound of the credited tokens that were recorded later.
+   * {@code gapUntilMicros}. This sum is an upper bound of the credited tokens that were recorded
+   * later.
    */
   private long arrivedTokens;
 
@@ -181,8 +184,9 @@ final class EpochAccount {
   /**
    * Moves the account to a newer stamp.
    *
-   * @param wentBackTokens number of tokens by which the counter decreased before the stamp. They
-   *     are accepted as drift, so the decrease does not change the number of tokens in flight
+   * @param wentBackTokens number of tokens by which the counter decreased before the stamp. These
+   *     tokens are accepted as drift, so the decrease does not change the number of tokens in
+   *     flight
    */
   void moveTo(Stamp stamp, long atMicros, long wentBackTokens) {
     chargedTokens = stamp.charged();

@@ -8,11 +8,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The accounts of a bucket's current epoch and of the previous epochs with charges in flight. It
- * also contains the check for charges that were never recorded. A previous epoch without charges in
- * flight is not kept, because each later record of that epoch adds a debt of the record's full
- * cost. There are several previous epochs if the cache loses its state repeatedly before the
- * records arrive. Not thread-safe.
+ * The accounts of a bucket's current epoch and of the previous epochs with charges in flight. This
+ * class also contains the check for charges that were never recorded. A previous epoch without
+ * charges in flight is not kept, because each later record of that epoch adds a debt of the
+ * record's full cost. There are several previous epochs if the cache loses its state repeatedly
+ * before the records arrive. Not thread-safe.
  */
 final class EpochAccounts {
   /**
@@ -188,9 +188,9 @@ final class EpochAccounts {
   }
 
   /**
-   * Returns the number of tokens of the current epoch that the due check finds missing. It is at
-   * most the number of pending tokens, because recorded tokens may seem missing after a decrease of
-   * the counter.
+   * Returns the number of tokens of the current epoch that the due check finds missing. The result
+   * is at most the number of pending tokens, because recorded tokens may seem missing after a
+   * decrease of the counter.
    */
   long missingTokens() {
     return Math.min(gapCheck.missingTokens(), current.pendingTokens());

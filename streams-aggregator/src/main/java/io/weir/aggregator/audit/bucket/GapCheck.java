@@ -9,11 +9,11 @@ import java.util.function.LongUnaryOperator;
 /**
  * The check for charges that were never recorded. A check waits until the watermark has passed a
  * bucket's newest stamp. If charges up to that stamp are not recorded by then, they will never be
- * recorded. They are a gap, and the audit credits them to the bucket. The <em>distance from
- * full</em> is the time that the bucket needs to become full. The check stores the least distance
- * from full, which limits the credit. It also stores the number of denials. The distance and the
- * number are stored for two checks. A charge that a check finds missing may be older than the
- * previous check.
+ * recorded. These charges are a gap, and the audit credits them to the bucket. The <em>distance
+ * from full</em> is the time that the bucket needs to become full. The check stores the least
+ * distance from full, which limits the credit. It also stores the number of denials. The distance
+ * and the number are stored for two checks. A charge that a check finds missing may be older than
+ * the previous check.
  *
  * <p>A known record gives an exact distance from full. A charge in flight is visible only in the
  * counter of a later stamp, so its time is at most the time of that stamp. A distance derived from
@@ -93,8 +93,9 @@ final class GapCheck {
   /**
    * Begins the next check, because this check is complete.
    *
-   * @param keepsHeadroom whether the next check keeps the distances. It must keep them if no charge
-   *     is known to be in flight, because records of earlier charges may still arrive
+   * @param keepsHeadroom whether the next check keeps the distances. The next check must keep the
+   *     distances if no charge is known to be in flight, because records of earlier charges may
+   *     still arrive
    */
   void beginNext(EpochAccount epoch, boolean keepsHeadroom) {
     long kept = keepsHeadroom ? Math.min(headroomMicros, nextHeadroomMicros) : UNBOUNDED;
@@ -111,7 +112,7 @@ final class GapCheck {
 
   /**
    * Begins the check of another epoch. The distances before charges in flight of previous epochs
-   * are kept separately. They are valid while these charges are in flight.
+   * are kept separately. These distances are valid while the charges are in flight.
    */
   void beginEpoch(EpochAccount epoch) {
     inFlightHeadroomMicros = Math.min(inFlightHeadroomMicros, nextInFlightHeadroomMicros);

@@ -172,11 +172,11 @@ final class StampComparison {
 
   /**
    * Returns the duration by which other charges in a stamp's counter certainly move the time to
-   * full later, in microseconds. It is the part of their refill time that the cache's bucket had
-   * not refilled. Returns 0 if other charges may be in flight, or if they may be newer than a debt.
-   * Example: the cache charged a call, but its reply was late and the node decided without the
-   * cache. According to the records the bucket was full at that call, because the records did not
-   * include the cache's charge yet.
+   * full later, in microseconds. The result is the part of their refill time that the cache's
+   * bucket had not refilled. Returns 0 if other charges may be in flight, or if they may be newer
+   * than a debt. Example: the cache charged a call, but its reply was late and the node decided
+   * without the cache. According to the records the bucket was full at that call, because the
+   * records did not include the cache's charge yet.
    */
   private long certainlyMissingMicros(Stamp stamp, long costTokens, long jump, long at) {
     TimeToFull time = account.timeToFull();
@@ -252,11 +252,11 @@ final class StampComparison {
   }
 
   /**
-   * Records the distance from full before a charge that arrived after newer records. It is the
-   * distance in the charge's stamp, adjusted by the current error of the cache. The error may be
-   * positive because the bucket went into debt later. If the cache has applied a correction since,
-   * the error was different. The distance is then computed from the current true time, without the
-   * later charges (simulation, seed 1069498).
+   * Records the distance from full before a charge that arrived after newer records. The recorded
+   * distance is the distance in the charge's stamp, adjusted by the current error of the cache. The
+   * error may be positive because the bucket went into debt later. If the cache has applied a
+   * correction since, the error was different. The distance is then computed from the current true
+   * time, without the later charges (simulation, seed 1069498).
    */
   private void noteHeadroomThen(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     TimeToFull time = account.timeToFull();

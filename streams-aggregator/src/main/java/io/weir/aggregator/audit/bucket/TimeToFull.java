@@ -11,8 +11,9 @@ import io.weir.topics.model.Stamp;
  * times are in microseconds since 1970, by the cache's clock. Not thread-safe.
  *
  * <p>Decision record 0005 uses T for the true time. A charge of c tokens at time t changes it: T ←
- * max(T, t) + c·τ. The bucket gains one token in the time τ. This is the virtual-scheduling form of
- * the generic cell rate algorithm (ITU-T I.371), in which T is the theoretical arrival time.
+ * max(T, t) + c·τ. The bucket gains one token in the time τ. These times are the virtual-scheduling
+ * form of the generic cell rate algorithm (ITU-T I.371), in which T is the theoretical arrival
+ * time.
  *
  * <p>For a bucket that does not refill, both times are the end of the bucket's period.
  */
@@ -248,8 +249,8 @@ final class TimeToFull {
   /**
    * Limits the true time by the newest stamp. The stamp shows the newest correction, or a
    * correction since the newest confirmed correction. Charges that both buckets receive never
-   * increase the difference between the buckets. So the true time has an upper limit. It is the
-   * later of the stamp's time to full and the time of the newest debt, plus the debt since that
+   * increase the difference between the buckets. So the true time has an upper limit. This limit is
+   * the later of the stamp's time to full and the time of the newest debt, plus the debt since the
    * correction. The true time may be later than this limit, because charges in flight were added as
    * if they were made now. The cache may have refilled them long before, or charged them under
    * another limit (simulation, seeds 103 and 6002804).

@@ -152,8 +152,8 @@ public final class Truth {
   }
 
   /**
-   * Returns the maximum number of calls that got a verdict but were not recorded. This is the sum
-   * of {@link #droppedCount}, calls without a verdict, and calls with a response in flight.
+   * Returns the maximum number of calls that got a verdict but were not recorded. The result is the
+   * sum of {@link #droppedCount}, calls without a verdict, and calls with a response in flight.
    */
   public long droppedAtMost() {
     return dropped.sum() + withoutVerdict.sum() + Callers.THREADS;
