@@ -11,9 +11,9 @@ import io.weir.topics.model.Stamp;
  * times are in microseconds since 1970, by the cache's clock. Not thread-safe.
  *
  * <p>Decision record 0005 uses T for the true time. A charge of c tokens at time t changes it: T ←
- * max(T, t) + c·τ. The bucket gains one token in the time τ. These times are the virtual-scheduling
- * form of the generic cell rate algorithm (ITU-T I.371), in which T is the theoretical arrival
- * time.
+ * max(T, t) + c·τ. The bucket gains one token in the time τ. This arithmetic is the
+ * virtual-scheduling form of the generic cell rate algorithm (ITU-T I.371), in which T is the
+ * theoretical arrival time.
  *
  * <p>For a bucket that does not refill, both times are the end of the bucket's period.
  */
