@@ -58,7 +58,7 @@ public final class ClientsCommand {
       name = "set",
       mixinStandardHelpOptions = true,
       description = {
-        "Set a client's plan and calendar. An option that is not given keeps its value.",
+        "Set a client's plan and calendar. Without an option, its setting keeps its value.",
         "The calendar applies to the client's quotas and bills. A change in the middle of a period makes"
             + " two shorter bills: one bill of the old period, and one bill of the new period. The"
             + " command prints both periods.",

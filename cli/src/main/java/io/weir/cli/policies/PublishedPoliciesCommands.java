@@ -71,7 +71,7 @@ public final class PublishedPoliciesCommands {
       name = "apply",
       mixinStandardHelpOptions = true,
       description = {
-        "Publish a policy file. It replaces all published policies, plans and clients at once.",
+        "Publish a policy file. The file replaces all published policies, plans and clients.",
         "Prints the changes.",
         "If the file lacks published policies, plans, clients or settings, the command asks before"
             + " it removes them.",
@@ -178,7 +178,7 @@ public final class PublishedPoliciesCommands {
       description = {
         "Compare a policy file with the published policies: print the changes that 'weir policies"
             + " apply' would make.",
-        "Exits with 0 if nothing differs, with 1 otherwise."
+        "Exits with 0 if there is no difference, otherwise with 1."
       })
   static final class Diff extends OnFile {
     @Override

@@ -254,12 +254,12 @@ final class CallJudge {
     // restored
     boolean isByNone = mode == CacheFailureMode.OPEN && call.policy.length() == 0;
     if (!isByNone && (named == null || !named.enforced() || named.onCacheFailure() != mode)) {
-      return "no enforced policy of this name decides so without Redis";
+      return "no enforced policy of this name makes this decision without Redis";
     }
     for (Expectation.Bucket bucket : expected.buckets()) {
       boolean isDeciding = bucket.isCertain() && bucket.enforced() && bucket.isUndecidedWhenCold();
       if (isDeciding && isStricter(bucket.onCacheFailure(), mode)) {
-        return "policy " + bucket.policy() + " decides otherwise without Redis";
+        return "policy " + bucket.policy() + " makes another decision without Redis";
       }
     }
     return null;

@@ -232,7 +232,7 @@ final class LedgerRows {
     boolean isFinal = row.type() == UsageRow.Type.FINAL;
     if (!isFinal) {
       if (through < Math.max(part.adjustedThroughEpochMillis, part.closedThroughEpochMillis)) {
-        place.report("has a closed_through_ms before that of earlier rows");
+        place.report("has an earlier closed_through_ms than the rows before it");
       }
       part.adjustedThroughEpochMillis = Math.max(part.adjustedThroughEpochMillis, through);
     }
@@ -270,7 +270,7 @@ final class LedgerRows {
         if (place.isInRange || later.isInRange) {
           data.differences.add(
               later.where
-                  + " has a closed_through_ms greater than that of the CLOSE of its window");
+                  + " has a later closed_through_ms than the CLOSE of its window");
         }
         later.firstEndEpochMillis = Long.MAX_VALUE;
       }
@@ -286,7 +286,7 @@ final class LedgerRows {
     Part part = part(partition);
     if (part.quantitySinceClose != close.quantityTotal() || part.rowsSinceClose != close.rows()) {
       place.report(
-          "closes %d rows of quantity %d, but the rows before it are %d of quantity %d"
+          "closes %d rows of quantity %d, but %d rows of quantity %d precede it"
               .formatted(
                   close.rows(),
                   close.quantityTotal(),

@@ -54,7 +54,7 @@ final class NetworkFaults {
    */
   private Fault beyondSessions(String how, Weather weather) {
     return Fault.of(
-        how + ": aggregator, all brokers, beyond its session",
+        how + ": aggregator, all brokers, longer than its session",
         NETWORK,
         scene -> {
           List<Relay> relays = between(scene, scene.anyAggregator().name(), "broker");

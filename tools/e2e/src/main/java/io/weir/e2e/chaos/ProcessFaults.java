@@ -50,7 +50,7 @@ final class ProcessFaults {
                 Fault.of("broker killed", BROKERS, s -> killAndStart(s, s.anyBroker())),
                 Fault.of("broker stands still", BROKERS, s -> standStill(s, s.anyBroker())),
                 Fault.of(
-                    "brokers away, ingest killed meanwhile",
+                    "brokers down, ingest node killed meanwhile",
                     Set.of(BROKERS, INGEST),
                     this::brokersAwayIngestKilled)));
     if (brokers > 1) {

@@ -21,13 +21,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Faults on separate processes under load: of each family one, and in the full suite every one, a
- * third in each of three clusters. {@code ./weir chaos} is the long form.
+ * Injects faults into separate processes under load: one fault of each family, and in the full suite
+ * all faults, a third in each of three clusters. {@code ./weir chaos} is the long form.
  */
 final class ChaosIT {
   private static final List<String> ONE_OF_EACH_FAMILY =
       List.of(
-          "brokers away, ingest killed meanwhile",
+          "brokers down, ingest node killed meanwhile",
           "Redis killed",
           "cut: ingest, all brokers",
           "journal's disk full, drop",
