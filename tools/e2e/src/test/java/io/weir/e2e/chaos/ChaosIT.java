@@ -21,8 +21,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Injects faults into separate processes under load: one fault of each family, and in the full suite
- * all faults, a third in each of three clusters. {@code ./weir chaos} is the long form.
+ * Injects faults into separate processes under load: one fault of each family, and in the full
+ * suite all faults, a third in each of three clusters. {@code ./weir chaos} is the long form.
  */
 final class ChaosIT {
   private static final List<String> ONE_OF_EACH_FAMILY =
