@@ -193,7 +193,7 @@ final class LedgerIT {
 
   // ---- the command
 
-  /** What the command says on either stream. */
+  /** Returns standard output and standard error of the command. */
   private String tail(int status, String... options) {
     StringWriter said = new StringWriter();
     CommandLine weir = WeirCommand.commandLine(Map.of("WEIR_KAFKA", kafka.bootstrapServers()));

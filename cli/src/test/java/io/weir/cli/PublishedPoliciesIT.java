@@ -136,7 +136,7 @@ final class PublishedPoliciesIT {
     assertEnds(0, "policies", "diff", file.toString());
   }
 
-  /** What is unreadable is removed too, so it needs the same confirmation. */
+  /** Unreadable entries are removed too, so their removal needs the same confirmation. */
   @Test
   void apply_unreadableRecord_requiresConfirmation() throws Exception {
     assertEnds(0, "topics", "create");

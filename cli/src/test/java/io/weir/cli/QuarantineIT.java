@@ -44,12 +44,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
-/** What is in the quarantine is listed, and counted once when it is replayed, over real servers. */
+/** Lists and replays the quarantine, with real servers: each replayed line is counted once. */
 final class QuarantineIT {
   private static final int PARTITIONS = 2;
   private static final long WINDOW_MILLIS = 2_000;
 
-  /** How far ahead of the broker's clock a call may be dated. */
+  /** Maximum time by which a call may be ahead of the broker's clock. */
   private static final long MAX_AHEAD_MILLIS = 300_000;
 
   private static final String A = clientOf(0);
@@ -222,7 +222,7 @@ final class QuarantineIT {
     return millis - Math.floorMod(millis, WINDOW_MILLIS);
   }
 
-  /** As a second run would that has not seen what the first one did. */
+  /** Behaves like a second run that has not seen the results of the first run. */
   private void sendReplaysAgain() throws Exception {
     long before = recordsOf(0) + recordsOf(1);
     List<ProducerRecord<byte @Nullable [], byte[]>> replays = new ArrayList<>();

@@ -117,7 +117,7 @@ final class SimulateCommandIT {
     assertTrue(errors.contains("none.log"), errors);
   }
 
-  /** Was a hole: policies by address denied nothing, and nothing was said. */
+  /** Regression: policies by address denied nothing, and nothing was said. */
   @Test
   void policies_ofAddresses_useThoseOfTheLog_unknownAttributesAreReported() throws Exception {
     String line = "203.0.113.9 - - [26/Nov/2026:00:00:00 +0000] \"GET /a H\" 200 1\n";

@@ -117,7 +117,7 @@ final class StopIT {
     assertTrue(errors().contains("there is no Kafka"), errors());
   }
 
-  /** Once, a stop requested between the start and the wait for the end closed nothing. */
+  /** Regression: a stop requested between the start and the wait for the end closed nothing. */
   @Test
   void stopRequestedAfterTheStart_isClosed() throws Exception {
     Files.createFile(folder.resolve("go"));

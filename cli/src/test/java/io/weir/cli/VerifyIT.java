@@ -32,7 +32,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
-/** What {@code weir verify} is worth: bugs are planted in real topics, and each is named. */
+/** Plants bugs in real topics. {@code weir verify} must report each bug. */
 final class VerifyIT {
   private static final int PARTITIONS = 60;
   private static TestKafka kafka;
@@ -536,7 +536,7 @@ final class VerifyIT {
     assertTrue(said.contains("); try again when WEIR_GRACE"), said);
   }
 
-  /** Was a hole: a line for each partition and node, of which none was wrong. */
+  /** Regression: a line for each partition and node, of which none was wrong. */
   @Test
   void rangeEndingInTheFuture_isOneReason_unlessANodeIsSilent() throws Exception {
     topics.promise(System.currentTimeMillis());
@@ -629,7 +629,7 @@ final class VerifyIT {
     assertFalse(help.contains("%n"), help);
   }
 
-  /** Once, each record of the state and each row of the ledger was a difference. */
+  /** Regression: each record of the state and each row of the ledger was a difference. */
   @Test
   void windowDifferentFromThatOfTheData_isReportedInOneSentence() throws Exception {
     environment.put("WEIR_WINDOW", "PT1S");

@@ -73,7 +73,7 @@ final class WrittenTopics {
   final List<LedgerRow> ledger = new ArrayList<>();
   final List<UsageState> states = new ArrayList<>();
 
-  /** What is erased of the states. */
+  /** Tombstones of erased rows of the state topic. */
   final List<UsageState> tombstones = new ArrayList<>();
 
   final List<ProducerRecord<byte @Nullable [], byte @Nullable []>> quarantine = new ArrayList<>();
@@ -95,7 +95,7 @@ final class WrittenTopics {
   /** Refused, since it is dated ten minutes ahead of the broker. */
   final CallEvent future;
 
-  /** How often a caller's id came again. */
+  /** Number of repetitions of a caller's id. */
   long repeated = 1;
 
   private long linesBefore;

@@ -182,7 +182,7 @@ final class IngestHealingIT {
     awaitRemaining(3);
   }
 
-  /** As the aggregator would say it when two of the calls charged had not been recorded. */
+  /** The correction that the aggregator publishes if two charged calls were not recorded. */
   private static Correction correction(Charge last, long version, Correction.Cause cause) {
     Stamp stamp = last.stamp();
     long now = System.currentTimeMillis();

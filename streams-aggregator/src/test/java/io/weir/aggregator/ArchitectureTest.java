@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Who may depend on whom. */
+/** The permitted dependencies between packages. */
 final class ArchitectureTest {
   /** The JDK's packages without threads, files and clocks, and the pure modules below. */
   private static final String[] PURE = {

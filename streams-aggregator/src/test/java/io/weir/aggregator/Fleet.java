@@ -134,7 +134,7 @@ final class Fleet implements AutoCloseable {
     }
   }
 
-  /** Whether a member says that it is live. */
+  /** Returns whether a member reports that it is live. */
   boolean isLive(int member) throws InterruptedException {
     try {
       return get(member, "/health/live").statusCode() == 200;
@@ -143,7 +143,7 @@ final class Fleet implements AutoCloseable {
     }
   }
 
-  /** Whether a member counts everything. */
+  /** Returns whether a member counts all partitions. */
   boolean countsAll(int member) throws InterruptedException {
     return counted(member) == partitions && isRunning(member);
   }
@@ -200,7 +200,7 @@ final class Fleet implements AutoCloseable {
     return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
   }
 
-  /** What a member has logged, for a failed test. */
+  /** Returns a member's log, for a failed test. */
   String log(int member) throws IOException {
     return Files.readString(folder.resolve("log-" + member));
   }

@@ -445,7 +445,7 @@ final class ReportsIT {
     assertProblem("page", "/v1/clients?page=2");
   }
 
-  /** Was a hole: a scan for a report returned to such a key again and again, and never ended. */
+  /** Regression: a scan for a report returned to such a key again and again, and never ended. */
   @Test
   void usageAndClients_foreignKeysInTheStateTopic_areSkipped() throws Exception {
     String client = Calls.clientOf("foreign", 0, PARTITIONS);
@@ -555,7 +555,7 @@ final class ReportsIT {
     assertTrue(posted.body().contains("method-not-allowed"), posted.body());
   }
 
-  /** Once, each such request left a session in memory, for ever. */
+  /** Regression: each such request left a session in memory, for ever. */
   @Test
   void webSocketHandshake_isAPlainRequest() throws Exception {
     String handshake =
@@ -579,7 +579,7 @@ final class ReportsIT {
     }
   }
 
-  /** Was a hole: such answers were pages of HTML. */
+  /** Regression: such answers were pages of HTML. */
   @Test
   void requestThatTheServerRefuses_isAnsweredByAProblem() throws Exception {
     String long20k = "a".repeat(20_000);

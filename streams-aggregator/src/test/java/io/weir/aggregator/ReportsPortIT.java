@@ -66,7 +66,7 @@ final class ReportsPortIT {
     socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
   }
 
-  /** Was a hole: the idle timer of a connection began again with each byte. */
+  /** Regression: the idle timer of a connection began again with each byte. */
   @Test
   void headThatArrivesByteByByte_isAnswered408AndClosed() throws Exception {
     try (Socket slow = connect()) {
@@ -94,7 +94,7 @@ final class ReportsPortIT {
     }
   }
 
-  /** Was a hole: idle connections took every file that the process may open. */
+  /** Regression: idle connections took every file that the process may open. */
   @Test
   void moreConnectionsThanTheLimit_waitUntilIdleOnesAreClosed() throws Exception {
     List<Socket> sockets = new ArrayList<>();

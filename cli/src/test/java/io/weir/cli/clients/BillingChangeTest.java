@@ -11,7 +11,7 @@ import java.time.ZoneId;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What {@code weir clients set} says of the bill. */
+/** The description of a billing change by {@code weir clients set}. */
 final class BillingChangeTest {
   private static final long NOW = Instant.parse("2027-03-29T10:00:00Z").toEpochMilli();
 

@@ -39,7 +39,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What an erasure does with the state topic of a real broker; the rows are written by hand. */
+/** Erases rows that the test has written to the state topic of a real broker. */
 final class ErasureIT {
   private static final Duration LATENESS = Duration.ofDays(35);
   private static final long WINDOW_MILLIS = 900_000;
@@ -85,7 +85,7 @@ final class ErasureIT {
     assertEquals(Instant.ofEpochMilli(COUNTED_THROUGH - 1), report.countedThrough());
   }
 
-  /** As the aggregator has one open for most of the time. */
+  /** The aggregator has an open transaction for most of the time. */
   @Test
   void openTransaction_isWaitedFor_beforeItIsProven() throws Exception {
     create();

@@ -19,7 +19,9 @@ import org.junit.jupiter.params.provider.ValueSource;
  * line by itself, although one parser reads a whole batch.
  */
 final class CallLineReaderTest {
-  /** Once, lines that the counting refused were good to verify, which then found them missing. */
+  /**
+   * Regression: lines that the counting refused were good to verify, which then found them missing.
+   */
   @ParameterizedTest(name = "[{index}] {0}")
   @CsvSource(
       delimiter = '|',

@@ -57,7 +57,7 @@ final class TopicReaderIT {
     assertEquals(List.of("first", "second", "third"), seen.stream().sorted().toList());
   }
 
-  /** Was a hole: a cluster without Weir's topics was "recounted", and proven. */
+  /** Regression: a cluster without Weir's topics was "recounted", and proven. */
   @Test
   void missingTopic_isReportedAndNotCreated() throws Exception {
     KafkaException missing =

@@ -51,7 +51,7 @@ final class History {
   private static final long STARTED_MICROS = 1_764_100_000_000_000L;
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** What happens besides calls. */
+  /** Events other than calls. */
   record Trouble(
       boolean corrections,
       boolean losses,

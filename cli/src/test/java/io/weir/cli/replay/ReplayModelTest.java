@@ -96,7 +96,7 @@ final class ReplayModelTest {
     }
   }
 
-  /** Whether records tell of a bucket is a matter of the client's own limit. */
+  /** The client's own limit determines whether a bucket is recorded. */
   @Test
   void clientsWithAnotherAlgorithmThanThePolicy_areEqual() throws IOException {
     String[] policies = {

@@ -22,7 +22,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
-/** What a real Redis holds, as reports ask it. */
+/** The buckets that reports read from a real Redis. */
 final class RedisLiveCacheIT {
   private static final TokenBucketLimit HOURLY =
       new TokenBucketLimit(100, 1, Duration.ofHours(1).toNanos() / 1_000);

@@ -54,7 +54,7 @@ final class AlgorithmRunTest {
     assertEquals(edge.of("fixed-window").admitted() / 2, edge.of("fixed-window").wronglyAdmitted());
   }
 
-  /** Was a hole: the traffic missed the boundaries of windows that no day is a multiple of. */
+  /** Regression: the traffic missed the boundaries of windows that no day is a multiple of. */
   @Test
   void edge_isAtTheBoundary_ofWindowsOfAnyLength() {
     for (Duration window :

@@ -171,7 +171,7 @@ final class ExportModelTest {
     assertTrue(billed.size() > 10 && reasons.size() > 2, () -> "seed " + seed + reasons);
   }
 
-  /** What may be at Stripe is sent from the file of kept rows only when a person says so. */
+  /** Rows that Stripe may have are sent from the file of kept rows only with confirmation. */
   @ParameterizedTest
   @ValueSource(longs = {41, 42, 43})
   void keptRowsAreSent_uncertainOnesOnlyOnDemand(long seed) throws Exception {
@@ -579,7 +579,7 @@ final class ExportModelTest {
     return records;
   }
 
-  /** As when the process is killed while it writes that a batch has ended. */
+  /** The process is killed while it writes the end of a batch. */
   private void cutOffTheLastLine(Path path) throws IOException {
     String text = Files.readString(path);
     int line = text.lastIndexOf('\n', text.length() - 2) + 1;

@@ -23,7 +23,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What a billing job would take amiss in a row, though it agrees with the calls. */
+/** Errors in the form of a row whose figures agree with the calls. */
 final class RowFormTest {
   private static final long START = millis("2026-11-20T10:00:00Z");
   private static final long PERIOD_START = millis("2026-11-14T18:15:00Z");

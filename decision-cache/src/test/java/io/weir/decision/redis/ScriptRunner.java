@@ -55,7 +55,7 @@ final class ScriptRunner implements AutoCloseable {
   private final RedisScript script;
   private final RedisScript correctScript;
 
-  /** How many states were found in either form. */
+  /** Number of states found in each form. */
   private long shortStates;
 
   private long longStates;

@@ -112,7 +112,7 @@ final class ApplierTest {
     assertTrue(status.isWell());
   }
 
-  /** Once, the thread spun, and the other servers' corrections waited behind the message. */
+  /** Regression: the thread spun, and the other servers' corrections waited behind the message. */
   @Test
   void step_restoredMessageBehindADeferredCorrection_waits_andCorrectionsBehindItDoNot() {
     corrector.setAway(TestCorrections.bucket("a"));

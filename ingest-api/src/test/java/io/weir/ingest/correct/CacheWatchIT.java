@@ -169,7 +169,7 @@ final class CacheWatchIT {
     }
   }
 
-  /** As the loop does, which tries again when the cache has not answered in time. */
+  /** Retries like the loop if the cache has not replied in time. */
   private static boolean isNoted(CacheLife ofNode, CacheRestored restored) {
     try {
       boolean unused = ofNode.noteRestored(restored);

@@ -92,7 +92,7 @@ final class LimitsInForceTest {
     assertTrue(raised.takesOnly());
   }
 
-  /** Once, the time was out of range, and the correction was skipped as malformed. */
+  /** Regression: the time was out of range, and the correction was skipped as malformed. */
   @Test
   void bound_limitSlowedToFillBeyondTheTimeRange_isFullAtTheMaximumTime() {
     TokenBucketLimit fast = new TokenBucketLimit(2_000_000_000, 1_000_000, 1_000_000);

@@ -342,7 +342,7 @@ final class LeasesTest {
     assertNotNull(leases.take(matched(leased("burst", 50)), 1));
   }
 
-  /** Once, such a ticket stayed, and the low watermark lagged for ever. */
+  /** Regression: such a ticket stayed, and the low watermark lagged for ever. */
   @Test
   void faults_leaveNoTicket() {
     MatchedPolicies matched = matched(leased("burst", 50));

@@ -35,7 +35,7 @@ final class SwitchedCache implements DecisionCache {
   /** The bucket whose releases are CORRUPT; null if there is none. */
   @Nullable String corruptBucket;
 
-  /** How many releases were submitted. */
+  /** Number of submitted releases. */
   int released;
 
   /** Most checks that had been submitted and not yet waited for when one was waited for. */

@@ -166,7 +166,9 @@ final class CheckBatchIT {
     assertTrue(refused.body().contains("it has more than 1000 elements"), refused::body);
   }
 
-  /** Once, half of the elements of such batches were shed one by one, under a status of 200. */
+  /**
+   * Regression: half of the elements of such batches were shed one by one, under a status of 200.
+   */
   @Test
   void batches_aboveTheCachesConcurrency_waitForEachOther_andAreDecidedWhole() throws Exception {
     ArrayNode batch = JSON.createArrayNode();
@@ -201,7 +203,7 @@ final class CheckBatchIT {
     assertTrue(refused.body().contains("1048576 bytes"), refused::body);
   }
 
-  /** Once, this was routed to the batches, past the bound on how many may be under way. */
+  /** Regression: this was routed to the batches, past the bound on how many may be under way. */
   @Test
   void path_withTrailingSlash_isNotFound() throws Exception {
     double before = node.metric(APPENDED);

@@ -9,7 +9,7 @@ import io.weir.ingest.gate.CallLog;
 import org.junit.jupiter.api.Test;
 
 final class HealthBodyTest {
-  /** Once, the detail of a healthy log began with a space. */
+  /** Regression: the detail of a healthy log began with a space. */
   @Test
   void of_detailOfTheCallLog_hasNoLeadingSpace() {
     String body =

@@ -73,7 +73,7 @@ final class HostileSenderIT {
   /** Calls that a test's own requests record. */
   private int expected;
 
-  /** Once, each such request left a session in memory, for ever: they ended the process. */
+  /** Regression: each such request left a session in memory, for ever: they ended the process. */
   @ParameterizedTest
   @ValueSource(strings = {"/health/live", "/metrics", "/v1/check/batch", "/nowhere"})
   void webSocketHandshake_isAPlainRequest(String path) throws Exception {
@@ -155,7 +155,7 @@ final class HostileSenderIT {
     }
   }
 
-  /** Once, a link that was only followed could settle a call. */
+  /** Regression: a link that was only followed could settle a call. */
   @Test
   void methodOverride_isNotObeyed() throws Exception {
     try (RawHttp connection = node.connect()) {

@@ -20,7 +20,7 @@ final class IncompleteBodyIT {
 
   @TempDir Path folder;
 
-  /** Once, this was answered 400, by which a correct client does not try again. */
+  /** Regression: this was answered 400, by which a correct client does not try again. */
   @Test
   void nodeStops_beforeTheBodyIsComplete_is503() throws Exception {
     TestNode node = TestNode.start(folder, Map.of("WEIR_STOP_DELAY", "PT0S"));
@@ -42,7 +42,7 @@ final class IncompleteBodyIT {
     }
   }
 
-  /** Once, this was answered 400, too. */
+  /** Regression: this was answered 400, too. */
   @Test
   void bodyPauses_whileThereIsNoRoomForConnections_isTooSlow() throws Exception {
     List<RawHttp> others = new ArrayList<>();

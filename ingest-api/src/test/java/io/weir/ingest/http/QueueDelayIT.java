@@ -34,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class QueueDelayIT {
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** How long the threads of calls are blocked while Redis does not reply. */
+  /** Time for which call threads are blocked while Redis does not reply. */
   private static final Duration DECISION_DEADLINE = Duration.ofMinutes(1);
 
   private static final Duration TARGET = Duration.ofMillis(50);

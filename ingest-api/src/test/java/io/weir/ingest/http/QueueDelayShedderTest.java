@@ -59,7 +59,7 @@ final class QueueDelayShedderTest {
     assertEquals(0, share.share(20 * INTERVAL));
   }
 
-  /** Once, a settlement that had its thread at once hid answers that waited for long. */
+  /** Regression: a settlement that had its thread at once hid answers that waited for long. */
   @Test
   void share_answersWaitForLong_grows_thoughCallsAndOtherAnswersDoNot() {
     QueueDelayShedder share = new QueueDelayShedder(TARGET, 0);

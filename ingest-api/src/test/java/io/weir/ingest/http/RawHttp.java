@@ -68,7 +68,7 @@ final class RawHttp implements AutoCloseable {
     return hasByte;
   }
 
-  /** Whether the other side ends the connection, without a further byte. */
+  /** Returns whether the peer ends the connection without a further byte. */
   boolean ends() {
     try {
       return in.read() < 0;

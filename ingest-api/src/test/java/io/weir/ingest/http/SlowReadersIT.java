@@ -141,7 +141,7 @@ final class SlowReadersIT {
     }
   }
 
-  /** Once, five such callers kept everybody's scrapes off. */
+  /** Regression: five such callers kept everybody's scrapes off. */
   @ParameterizedTest
   @ValueSource(strings = {"GET /metrics", "POST /metrics"})
   void scrapersThatDoNotRead_doNotBlockOthers(String what) throws Exception {
@@ -162,7 +162,10 @@ final class SlowReadersIT {
     }
   }
 
-  /** Once, the checks of three such batches kept all others waiting for longer than they would. */
+  /**
+   * Regression: the checks of three such batches kept all others waiting for longer than they
+   * would.
+   */
   @Test
   void batchesOfManyBuckets_areDecidedWhole_andSingleChecksMeanwhile() throws Exception {
     String body = batch("many");
@@ -184,7 +187,7 @@ final class SlowReadersIT {
     }
   }
 
-  /** Once, this was answered past the bound on scrapes, and timed as a call. */
+  /** Regression: this was answered past the bound on scrapes, and timed as a call. */
   @Test
   void metrics_withTrailingSlash_isNotFound() throws Exception {
     assertEquals(404, node.get("/metrics/").statusCode());

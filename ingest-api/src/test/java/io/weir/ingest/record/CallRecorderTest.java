@@ -84,7 +84,10 @@ final class CallRecorderTest {
     assertEquals(lowWatermark, producer.heartbeats().get(1).header().lowWatermarkEpochMillis());
   }
 
-  /** Once, a fault of the first pass, and of each that followed, kept it from connecting at all. */
+  /**
+   * Regression: a fault of the first pass, and of each that followed, kept it from connecting at
+   * all.
+   */
   @Test
   void runOnce_everySealFails_connectsAnyway() throws Exception {
     FailingJournal journal = new FailingJournal(inMemory());
@@ -108,7 +111,9 @@ final class CallRecorderTest {
     assertEquals(1, openings.get());
   }
 
-  /** Once, the backlog that grows meanwhile took the turn of the line that says why it grows. */
+  /**
+   * Regression: the backlog that grows meanwhile took the turn of the line that says why it grows.
+   */
   @Test
   void runOnce_sealingKeepsFailing_isLoggedRepeatedly_andTheBacklog() throws Exception {
     FailingJournal journal = new FailingJournal(inMemory());
@@ -134,7 +139,7 @@ final class CallRecorderTest {
     assertTrue(lines(lines, "backlog") >= 4, "of 50 s in which it is older than 10 s");
   }
 
-  /** Once, the age stood still with the loop, just when there was something to be seen. */
+  /** Regression: the age stood still with the loop, just when there was something to be seen. */
   @Test
   void ageOfTheOldestCall_grows_whileTheRecordLoopStandsStill() throws Exception {
     CallRecorder recorder = open();
@@ -147,7 +152,7 @@ final class CallRecorderTest {
     assertEquals(7_001, recorder.statistics().oldestUnackedMillis());
   }
 
-  /** Once, it was nothing for calls that came after the loop had stopped. */
+  /** Regression: it was nothing for calls that came after the loop had stopped. */
   @Test
   void ageOfTheOldestCall_grows_alsoWhenTheRecordLoopStoodStillBeforeTheCall() throws Exception {
     CallRecorder recorder = open();
@@ -160,7 +165,7 @@ final class CallRecorderTest {
     assertEquals(7_000, recorder.statistics().oldestUnackedMillis());
   }
 
-  /** Once, no line was ever written again. */
+  /** Regression: no line was ever written again. */
   @Test
   void submit_threadOfTheWriterCannotBeStarted_isRefused_andTheNextIsTriedAgain() throws Exception {
     AtomicBoolean exhausted = new AtomicBoolean(true);

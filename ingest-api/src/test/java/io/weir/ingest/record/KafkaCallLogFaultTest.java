@@ -50,7 +50,7 @@ final class KafkaCallLogFaultTest {
     }
   }
 
-  /** Once, a stop waited for the disk without end. */
+  /** Regression: a stop waited for the disk without end. */
   @Test
   void close_writeDoesNotEnd_isBounded_andLeavesTheJournalOpen() throws Exception {
     CountDownLatch writing = new CountDownLatch(1);

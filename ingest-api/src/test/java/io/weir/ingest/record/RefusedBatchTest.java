@@ -107,7 +107,7 @@ final class RefusedBatchTest {
     return producer;
   }
 
-  /** Once, the four batches behind it were sent again five times a second all the while. */
+  /** Regression: the four batches behind it were sent again five times a second all the while. */
   @Test
   void batchRefusedPermanently_isRetriedAlone_thenTheOthersFollow() throws Exception {
     HeldProducer producer = held();
@@ -134,7 +134,7 @@ final class RefusedBatchTest {
     assertFalse(log.check().detail().contains("too large"), () -> log.check().toString());
   }
 
-  /** Once, every batch of another partition made the node look healthy. */
+  /** Regression: every batch of another partition made the node look healthy. */
   @Test
   void batchRefusedPermanently_isReported_thoughOtherPartitionsAreWell() throws Exception {
     HeldProducer producer = held();
@@ -265,7 +265,7 @@ final class RefusedBatchTest {
     assertFalse(log.check().detail().contains("fenced"), () -> log.check().toString());
   }
 
-  /** Once, 75 producers a second were made and logged, while the node reported no trouble. */
+  /** Regression: 75 producers a second were made and logged, while the node reported no trouble. */
   @Test
   void producerBreaksRepeatedly_pausesGrow_andTheFailureIsReported() throws Exception {
     List<Long> openedAtNanos = new ArrayList<>();
@@ -307,7 +307,7 @@ final class RefusedBatchTest {
     }
   }
 
-  /** Once, no batch and no heartbeat of any partition was sent until it could be read. */
+  /** Regression: no batch and no heartbeat of any partition was sent until it could be read. */
   @Test
   void unreadableBatch_blocksItsOwnPartitionOnly() throws Exception {
     KafkaCallLog old = open(onDisk());
@@ -335,7 +335,10 @@ final class RefusedBatchTest {
     Await.until("it is well", () -> !log.check().detail().contains("cannot be read"));
   }
 
-  /** Once, sealed batches stayed on a full disk, from which only acknowledged ones are removed. */
+  /**
+   * Regression: sealed batches stayed on a full disk, from which only acknowledged ones are
+   * removed.
+   */
   @Test
   void sealingFails_batchesAlreadySealedAreSent() throws Exception {
     FailingJournal journal = new FailingJournal(inMemory());
@@ -358,7 +361,10 @@ final class RefusedBatchTest {
     Await.until("so is the third", () -> log.statistics().heldLines() == 0);
   }
 
-  /** Once, each fault put the next attempt to connect off, and none was made while they lasted. */
+  /**
+   * Regression: each fault put the next attempt to connect off, and none was made while they
+   * lasted.
+   */
   @Test
   void sealingKeepsFailing_producerIsOpenedMeanwhile() throws Exception {
     FailingJournal journal = new FailingJournal(inMemory());
@@ -379,7 +385,7 @@ final class RefusedBatchTest {
     Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
   }
 
-  /** Once, a node without calls was well for hours after its topic had gone. */
+  /** Regression: a node without calls was well for hours after its topic had gone. */
   @Test
   void heartbeatsAreNeverConfirmed_theirAgeIsReported() throws Exception {
     producers.add(

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** How often the log is polled while a call is awaited. */
+/** The polls of the log while a search waits for a call. */
 final class ArrivalTest {
   private static final int MOST_QUESTIONS = 16;
 

@@ -27,7 +27,7 @@ final class IdSearchTest {
     assertTrue(lines.hasAllowed());
   }
 
-  /** Once, the denied try at the time in the id ended the search. */
+  /** Regression: the denied try at the time in the id ended the search. */
   @Test
   void allowedRetry_isFound_farBehindTheTimeInTheId() throws Exception {
     tryOf(false, 0, T);

@@ -22,7 +22,9 @@ final class MeteredReaderTest {
   private long nowMillis = T;
   private final ReadBudgets budgets = new ReadBudgets(() -> (nowMillis - T) * 1_000_000);
 
-  /** Once, each search was charged a whole slice, so that eight a second exhausted the budget. */
+  /**
+   * Regression: each search was charged a whole slice, so that eight a second exhausted the budget.
+   */
   @Test
   void twentySettlementsASecond_withPositions_doNotExhaustTheBudget() throws Exception {
     byte[] value = new byte[BATCH_BYTES];
@@ -51,7 +53,7 @@ final class MeteredReaderTest {
     reader.hasFoundByPosition();
   }
 
-  /** Once, requests that return no record were free. */
+  /** Regression: requests that return no record were free. */
   @Test
   void everyRequestToKafka_isChargedToTheBudget() throws Exception {
     log.add(new BatchHeader("n", T, 1, 1, T, 0, false), new byte[BATCH_BYTES], T);

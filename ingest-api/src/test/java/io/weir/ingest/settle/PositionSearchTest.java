@@ -17,7 +17,7 @@ final class PositionSearchTest {
 
   private final LogInMemory log = new LogInMemory();
 
-  /** Once, the hello of the last epoch, sent first, made the middle epoch seem passed. */
+  /** Regression: the hello of the last epoch, sent first, made the middle epoch seem passed. */
   @Test
   void lineOfAMiddleEpoch_ofANodeOpenedTwiceWithoutKafka_isFound() throws Exception {
     writeThreeEpochs();

@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** How much of the log each client may have read. */
+/** The read budget of each client. */
 final class ReadBudgetsTest {
   private long nowNanos;
   private final ReadBudgets budgets = new ReadBudgets(() -> nowNanos);

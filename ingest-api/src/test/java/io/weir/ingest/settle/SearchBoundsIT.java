@@ -68,7 +68,7 @@ final class SearchBoundsIT {
     kafka.close();
   }
 
-  /** Once, an older batch of the journal made this "not sent yet", for ever. */
+  /** Regression: an older batch of the journal made this "not sent yet", for ever. */
   @Test
   void deniedCall_withItsPosition_isFoundAsDenied() throws Exception {
     log.call("acme", "first", true, nowMillis - 5 * MINUTE);
@@ -142,7 +142,9 @@ final class SearchBoundsIT {
     assertEquals(mine, found(find("acme", "mine", null)).position());
   }
 
-  /** Once, such a search reported a call as not recorded though it had not searched for it. */
+  /**
+   * Regression: such a search reported a call as not recorded though it had not searched for it.
+   */
   @Test
   @FullSuite(reason = "reads hundreds of MiB; the test of the budget for other clients always runs")
   void searchCutShort_byTheClientsReadBudget_isReportedAsExhausted() throws Exception {

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.weir.ingest.settle.SearchPlaces.Place;
 import org.junit.jupiter.api.Test;
 
-/** How many searches may run at once, in all and per client. */
+/** Maximum number of concurrent searches, in total and per client. */
 final class SearchPlacesTest {
   private final SearchPlaces places = new SearchPlaces(3, 2);
 

@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
-/** How the audit carries a bucket over to a changed limit. */
+/** The audit of a bucket whose limit changes. */
 final class BucketLimitChangeTest {
   private static final long HOUR_MICROS = 3_600_000_000L;
   private static final long T = 1_700_000_000_000L;
@@ -216,7 +216,7 @@ final class BucketLimitChangeTest {
     assertFullInHours(101);
   }
 
-  /** Once, what was lost in a flush was not debited if the policy denied for a while. */
+  /** Regression: what was lost in a flush was not debited if the policy denied for a while. */
   @Test
   void epochFirstSeenInARefusalUnderDeny_isDebitedWhatThePreviousLacked() {
     TokenBucketLimit limit = new TokenBucketLimit(100, 1, HOUR_MICROS);

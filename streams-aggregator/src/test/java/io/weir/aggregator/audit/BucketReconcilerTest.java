@@ -204,7 +204,7 @@ final class BucketReconcilerTest extends ReconcilerFixture {
     assertEquals((T + 6_000) * 1_000, last.fullAtEpochMicros(), "all five");
   }
 
-  /** Once, the bucket was forgotten as full, and what it lacked was credited as a gap. */
+  /** Regression: the bucket was forgotten as full, and what it lacked was credited as a gap. */
   @Test
   void refusalUnderAnotherLimit_recordedBeforeTheCharge_changesNothing() {
     BucketLimit slow = new TokenBucketLimit(100, 1, 10_000_000);
@@ -351,7 +351,7 @@ final class BucketReconcilerTest extends ReconcilerFixture {
     assertEquals(107, (missing + 500_000) / 1_000_000, "its stamp, 5 and 2 without the cache");
   }
 
-  /** Once, the step was subtracted from a truth that the first stamp of the epoch had set. */
+  /** Regression: the step was subtracted from a truth that the first stamp of the epoch had set. */
   @Test
   void cacheClockStepsBack_correctionNamesAnEpochAheadOfTheClock_bucketStaysAsUsed() {
     long back = T - 1_800_000;

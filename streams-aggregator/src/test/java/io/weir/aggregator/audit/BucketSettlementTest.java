@@ -23,7 +23,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What a settlement does to the buckets of its call. A token refills in a second. */
+/** The effect of a settlement on the buckets of its call. A token refills in a second. */
 final class BucketSettlementTest {
   private static final CountSettings SETTINGS =
       new CountSettings(10_000, 2_000, 600_000, 3_600_000);

@@ -12,7 +12,7 @@ import io.weir.topics.model.Stamp;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What is given back of charges that were never recorded, and taken back when they were. */
+/** Credits for charges without a record, and their withdrawal if a record arrives. */
 final class GapReconcilerTest extends ReconcilerFixture {
   @Test
   void truncatedLog_gapsOfEarlierEpochs_areNotCredited() {
@@ -133,7 +133,7 @@ final class GapReconcilerTest extends ReconcilerFixture {
     assertEquals((T + 12_000) * 1_000, last().fullAtEpochMicros());
   }
 
-  /** Once the charge in flight is recorded, it shows what the bucket lacked. */
+  /** The record of the charge in flight shows how many tokens the bucket lacked. */
   @Test
   void gap_beforeAChargeRecordedLater_creditsWhatThatChargeShowsMissing() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
@@ -358,7 +358,7 @@ final class GapReconcilerTest extends ReconcilerFixture {
     assertEquals(20, last().totalTokens());
   }
 
-  /** Once, a correction under the deny limit debited what it should have credited. */
+  /** Regression: a correction under the deny limit debited what it should have credited. */
   @Test
   void gap_bucketKnownOnlyFromRefusalsUnderDeny_isNotCorrected() {
     Stamp full = new Stamp(EPOCH, 0, 60, (T + 50) * 1_000);

@@ -234,7 +234,7 @@ final class OverlapReconcilerTest extends ReconcilerFixture {
     assertEquals((T + 102_000) * 1_000, last().fullAtEpochMicros());
   }
 
-  /** Once, what the first stamp of a bucket was trusted to contain was counted again. */
+  /** Regression: what the first stamp of a bucket was trusted to contain was counted again. */
   @Test
   void recordBeforeATrustedStamp_isNotCountedAgain() {
     take(T, quotaCharge(1, 1, 30)); // the log lacks the beginning

@@ -25,7 +25,7 @@ final class RareHistoriesTest extends ReconcilerFixture {
         last().version() > 5, () -> "version " + last().version() + ": the cache ignores it");
   }
 
-  /** Once, the stamp of the older correction confirmed one that the cache ignored. */
+  /** Regression: the stamp of the older correction confirmed one that the cache ignored. */
   @Test
   void cacheShowsAVersionThatTheAuditHasNotPublished_debtIsNotForgotten() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
@@ -49,7 +49,7 @@ final class RareHistoriesTest extends ReconcilerFixture {
     assertEquals((T + 51_000) * 1_000, last().fullAtEpochMicros());
   }
 
-  /** Once, a correction that could not be published was taken for published. */
+  /** Regression: a correction that could not be published was taken for published. */
   @Test
   void debtUnderACapacityOfZero_isNotForgotten() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
@@ -216,7 +216,7 @@ final class RareHistoriesTest extends ReconcilerFixture {
     assertNotEarlierThan(12_000); // 2 + 5 + 1 + 4, never full since T + 2 s
   }
 
-  /** Once, it was taken for another one that was still to come. */
+  /** Regression: it was taken for another one that was still to come. */
   @Test
   void lateRecordOfAnEndedEpoch_beyondItsCounter_isOwed() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000)); // one at T + 8 s is recorded late

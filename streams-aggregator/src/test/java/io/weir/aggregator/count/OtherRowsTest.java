@@ -217,7 +217,7 @@ final class OtherRowsTest {
     }
   }
 
-  /** What a call costs must not grow with the endpoints that a client has. */
+  /** The work per call must not grow with the number of a client's endpoints. */
   @Test
   void callBeyond_readsAsMuch_howeverManyEndpointsThereAre() {
     memory = new Memory(new CountSettings(10_000, 2_000, 60_000, 3_600_000, 500));

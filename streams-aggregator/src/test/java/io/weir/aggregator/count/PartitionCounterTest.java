@@ -230,7 +230,7 @@ final class PartitionCounterTest {
     return memory.publish().isComplete(from, until);
   }
 
-  /** Was a hole: a window without a row of the client was reported as complete. */
+  /** Regression: a window without a row of the client was reported as complete. */
   @Test
   void publish_journalIsLost_closedWindowsStayIncompleteForGood() {
     take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));

@@ -56,7 +56,9 @@ final class RecordFuzzTest {
     }
   }
 
-  /** Once, a limit's change made a time too large to be added to, which stopped the partition. */
+  /**
+   * Regression: a limit's change made a time too large to be added to, which stopped the partition.
+   */
   @Test
   void seed251_limitChangedAtTheEdgeOfTimes_doesNotStopTheCounting() {
     assertDoesNotThrow(() -> history(251));

@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What was refused is counted once when it is replayed, however often, and disturbs nothing. */
+/** A refused line is counted once, even if it is replayed several times. */
 final class ReplayTest {
   /** Windows of 10 s, 2 s of grace, 60 s of hold, an hour of lateness. */
   private static final CountSettings SETTINGS = new CountSettings(10_000, 2_000, 60_000, 3_600_000);

@@ -18,7 +18,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What was never billed is never credited: a settlement counts when the line of its call did. */
+/** A settlement counts only if the line of its call was counted. */
 final class SettledCallTest {
   /** Windows of 10 s, 2 s of grace, 60 s of hold, an hour of lateness. */
   private static final CountSettings SETTINGS = new CountSettings(10_000, 2_000, 60_000, 3_600_000);

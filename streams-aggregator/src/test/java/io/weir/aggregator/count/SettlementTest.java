@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** How settlements are counted. */
+/** The counting of settlements. */
 final class SettlementTest {
   /** Windows of 10 s, 2 s of grace, 60 s of hold, an hour of lateness. */
   private static final CountSettings SETTINGS = new CountSettings(10_000, 2_000, 60_000, 3_600_000);

@@ -70,7 +70,7 @@ final class SlowCount {
   private final Set<String> seenBatches = new HashSet<>();
   private final Set<String> seenIds = new HashSet<>();
 
-  /** Whether the first line of each call was counted, by the call's name. */
+  /** True if the first line of a call was counted; by the call's name. */
   private final Map<String, Boolean> fates = new HashMap<>();
 
   private final Map<Key, Sum> openSums = new LinkedHashMap<>();

@@ -16,7 +16,7 @@ final class CsvReportTest {
   private static final Instant NOW = Instant.parse("2026-11-21T14:03:07Z");
   private static final String FORMULA_SIGNS = "=+-@\uFF1D\uFF0B\uFF0D\uFF20";
 
-  /** What a spreadsheet takes for the end of a cell, by locale and by what its user chose. */
+  /** Separators of cells in a spreadsheet; they depend on the locale and the settings. */
   private static final String SEPARATORS = ",;\t|";
 
   @Test

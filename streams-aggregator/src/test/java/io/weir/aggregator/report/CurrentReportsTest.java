@@ -53,7 +53,7 @@ final class CurrentReportsTest {
     assertEquals(110L, bucket.get("used"));
   }
 
-  /** Once, {@code used} was 70747 of a limit of 50 (issue 37, A2). */
+  /** Regression: {@code used} was 70747 of a limit of 50 (issue 37, A2). */
   @Test
   void tokenBucket_clockSteppedBackByHours_showsTheLevelOfTheNewestRecord() {
     long hours = 7_200_000_000L;
@@ -95,7 +95,7 @@ final class CurrentReportsTest {
     assertEquals(NOW.toString(), bucket.get("resets_at"));
   }
 
-  /** Once, one foreign key in a record made every report of its client fail. */
+  /** Regression: one foreign key in a record made every report of its client fail. */
   @Test
   void bucketWhoseKeyIsForeign_isShownWithoutAPolicy() {
     BucketSnapshot foreign =

@@ -188,7 +188,7 @@ final class TombstonesIT {
     }
   }
 
-  /** What the other tests take for granted of Kafka: row and tombstone are gone from the topic. */
+  /** Kafka removes both the row and the tombstone from the topic, as the other tests assume. */
   @Test
   @FullSuite(
       reason = "waits for Kafka's cleaner; tableClosedForTooLong_isReadAgain always runs")

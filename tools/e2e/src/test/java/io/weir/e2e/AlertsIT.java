@@ -76,10 +76,10 @@ final class AlertsIT {
   /** The metrics after calls were counted and decisions were judged. */
   private static String inUse;
 
-  /** How many series the answer to each query of the dashboard has. */
+  /** Number of series in the response to each query of the dashboard. */
   private static final Map<String, Integer> series = new TreeMap<>();
 
-  /** How each rule is, by its name. */
+  /** State of each rule, by name. */
   private static final Map<String, String> loaded = new TreeMap<>();
 
   @BeforeAll
@@ -156,7 +156,7 @@ final class AlertsIT {
     return answer.statusCode() == 200 && answer.body().contains("\"decided_by\":\"cache\"");
   }
 
-  /** What both ports tell, once it holds all of these. */
+  /** Returns the metrics of both ports as soon as they contain all of these texts. */
   private static String scrapeUntil(String... wanted) throws Exception {
     String[] told = {""};
     Await.until(

@@ -198,7 +198,7 @@ final class CommandsIT {
     }
   }
 
-  /** Was a hole: the end had no line of its own, and what was wrong was told three times. */
+  /** Regression: the end had no line of its own, and what was wrong was told three times. */
   @Test
   @FullSuite(
       reason =

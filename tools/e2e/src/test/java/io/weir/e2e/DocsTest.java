@@ -19,7 +19,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** What an operator is told to look for, to set or to ask exists under that name. */
+/** Every event, metric, variable and route that the docs name exists. */
 final class DocsTest {
   /** Events of the log, members of answers and fields: words joined by underscores. */
   private static final Pattern JOINED_WORDS = Pattern.compile("[a-z]+(_[a-z]+)+");
@@ -108,7 +108,7 @@ final class DocsTest {
     }
   }
 
-  /** Was a hole: {@code blocked} stood in no table, and the word was said to be absent at times. */
+  /** Regression: {@code blocked} stood in no table, and the word was said to be absent at times. */
   @Test
   void everyReason_isOnTheApiPages_withItsStatus_andAmongTheProblems() throws IOException {
     String api = Markdown.textOf(Markdown.API);
@@ -126,7 +126,7 @@ final class DocsTest {
     }
   }
 
-  /** Was a hole: the topic of corrections stood in no table. */
+  /** Regression: the topic of corrections stood in no table. */
   @Test
   void everyTopic_isInTheTableOfTopics_withRetention_andHasASection() throws IOException {
     String topics = Markdown.textOf(Markdown.TOPICS);

@@ -82,7 +82,7 @@ final class Markdown {
     return CODE_BLOCK.matcher(page).replaceAll("");
   }
 
-  /** What stands between backticks on one line of the text, without blocks of code. */
+  /** Returns the text between backticks on one line, without code blocks. */
   static Set<String> codeSpans(String page) {
     return matches(CODE_SPAN, withoutBlocks(page));
   }

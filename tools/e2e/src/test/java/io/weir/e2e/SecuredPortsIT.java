@@ -200,7 +200,7 @@ final class SecuredPortsIT {
     assertEquals(200, ask("GET", port, "/problems/token-refused", "", "").statusCode());
   }
 
-  /** Was a hole: the rule saw /health/x, the route a policy of that name. */
+  /** Regression: the rule saw /health/x, the route a policy of that name. */
   @Test
   void pathsWithDotSegments_reachNoRouteOfAnother() throws Exception {
     String policy =

@@ -256,7 +256,7 @@ final class UsageEventsIT {
     return results.findValues("status").stream().map(JsonNode::asInt).toList();
   }
 
-  /** What a report says that includes a position. */
+  /** Returns a report that includes a position. */
   private static JsonNode usage(String client, String meter, String window, String position)
       throws Exception {
     String from =

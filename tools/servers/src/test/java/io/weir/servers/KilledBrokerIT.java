@@ -96,7 +96,7 @@ final class KilledBrokerIT {
     }
   }
 
-  /** Where each partition ends for a reader: before a transaction that is open, for one of them. */
+  /** Returns the last stable offset of each partition; one partition has an open transaction. */
   private static Map<TopicPartition, Long> ends(Admin admin, IsolationLevel reader)
       throws Exception {
     Map<TopicPartition, OffsetSpec> partitions =

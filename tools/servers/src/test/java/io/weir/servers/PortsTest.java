@@ -18,7 +18,10 @@ import org.junit.jupiter.api.Test;
 final class PortsTest {
   private static final int FIRST_OF_OUTGOING_CONNECTIONS = 32_768;
 
-  /** Once, a port of outgoing connections was given, and one of them took it before the server. */
+  /**
+   * Regression: a port of outgoing connections was given, and one of them took it before the
+   * server.
+   */
   @Test
   void free_isOutsideTheEphemeralRange_andDifferentEachTime() throws Exception {
     Set<Integer> given = new HashSet<>();
@@ -31,7 +34,9 @@ final class PortsTest {
     assertEquals(100, given.size());
   }
 
-  /** Once, a broker's own port was given to its controller, since nobody listened there yet. */
+  /**
+   * Regression: a broker's own port was given to its controller, since nobody listened there yet.
+   */
   @Test
   void requireFree_portIsReserved() throws Exception {
     int wanted = Ports.free();

@@ -41,7 +41,7 @@ import org.junit.jupiter.api.io.TempDir;
 abstract class PolicyLogFixture {
   static final Duration TIMEOUT = Duration.ofMinutes(2);
 
-  /** Of tests that have a broker of their own. */
+  /** Tag of tests that have their own broker. */
   static final String STOPS_KAFKA = "stops-kafka";
 
   @TempDir private Path folder;

@@ -19,7 +19,7 @@ import io.weir.topics.model.Stamp;
 import java.util.HexFormat;
 import org.junit.jupiter.api.Test;
 
-/** What each step of the audit of one bucket returns. A token refills in a second. */
+/** The result of each step of the audit of one bucket. A token refills in a second. */
 final class BucketAuditTest {
   private static final long T = 1_700_000_000_000L;
   private static final long EPOCH = (T - 1_000) * 1_000;

@@ -101,7 +101,9 @@ final class FullTimesTest {
     assertEquals(4, times.take(0, 100));
   }
 
-  /** Once, the mark that a refund leaves ahead of the clock caused all times to be forgotten. */
+  /**
+   * Regression: the mark that a refund leaves ahead of the clock caused all times to be forgotten.
+   */
   @Test
   void notBeyond_behindTheMarkOfARefund_forgetsNothing() {
     times.add(10, 14);
@@ -112,7 +114,9 @@ final class FullTimesTest {
     assertEquals(4 + 10, times.take(0, 1_000));
   }
 
-  /** Once, the mark was forgotten together with what was cut, and the refund counted twice. */
+  /**
+   * Regression: the mark was forgotten together with what was cut, and the refund counted twice.
+   */
   @Test
   void notBeyond_byLittle_behindTheMarkOfARefund_keepsTheMark() {
     times.add(40, 52);
@@ -123,7 +127,9 @@ final class FullTimesTest {
     assertEquals(10 + 10, times.take(0, 1_000));
   }
 
-  /** Once, a limit that changed while the clock was ahead kept all from counting until then. */
+  /**
+   * Regression: a limit that changed while the clock was ahead kept all from counting until then.
+   */
   @Test
   void notBeyond_afterARestartWithTheClockAhead_restarts() {
     times.restart(1_000);
@@ -142,7 +148,7 @@ final class FullTimesTest {
     assertEquals(30, times.take(0, 1_000));
   }
 
-  /** Once, a mark that was near the newest of many times was merged into it. */
+  /** Regression: a mark that was near the newest of many times was merged into it. */
   @Test
   void notBefore_maximumOfTimesKept_cutsWhatIsAddedNext() {
     for (int i = 0; i < FullTimes.MAX; i++) {
@@ -209,7 +215,7 @@ final class FullTimesTest {
     assertEquals(2, times.take(0, 9));
   }
 
-  /** Once, the mark of a restart was not restored with the state. */
+  /** Regression: the mark of a restart was not restored with the state. */
   @Test
   void restore_afterARestart_countsNothingBeforeIt() {
     times.restart(20);

@@ -63,7 +63,10 @@ final class GapCheckTest {
     assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(1_000));
   }
 
-  /** Once, they bounded what an ended epoch was given back, until the next check of the new one. */
+  /**
+   * Regression: they bounded what an ended epoch was given back, until the next check of the new
+   * one.
+   */
   @Test
   void noteHeadroomInFlight_epochEnds_holdsUntilTheWatermarkHasPassedItsStamp() {
     check.begin(epoch);
@@ -85,7 +88,7 @@ final class GapCheckTest {
     assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(1_000));
   }
 
-  /** What the next check finds was charged after the stamp for which this one waits. */
+  /** The next check finds charges that are later than the stamp of this check. */
   @Test
   void noteHeadroomThen_ofLongBeforeTheStamp_boundsThisCheckOnly() {
     EpochAccount later = EpochAccount.ofStamp(new Stamp(1, 0, 3, 0), 3, 10_000_000);

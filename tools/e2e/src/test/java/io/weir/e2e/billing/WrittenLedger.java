@@ -36,7 +36,7 @@ final class WrittenLedger implements AutoCloseable {
   static final int PARTITIONS = 3;
   static final Duration WINDOW = Duration.ofMinutes(15);
 
-  /** Of a row of an aborted transaction: no sum with it could be mistaken for a right one. */
+  /** Quantity of a row of an aborted transaction, so large that it makes every sum wrong. */
   private static final long NEVER_SAID = 1_000_000_000_000L;
 
   private final KafkaProducer<@Nullable String, byte[]> producer;

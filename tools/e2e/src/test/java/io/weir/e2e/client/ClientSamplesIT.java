@@ -47,7 +47,7 @@ final class ClientSamplesIT {
   private static final String KEY = "weir_key-of-acme";
   private static final String ENDPOINT = "GET /items/{id}";
 
-  /** As long as a test waits for anything: how fast an answer is, is not what is meant. */
+  /** The usual timeout of tests, because these tests do not measure response times. */
   private static final String PATIENCE_SECONDS = "180";
 
   private static final int MOST_RUNS = 5;

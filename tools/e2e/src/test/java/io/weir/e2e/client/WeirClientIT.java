@@ -84,7 +84,7 @@ final class WeirClientIT {
     return value;
   }
 
-  /** What a client has used by the report, once it includes the calls at the positions. */
+  /** Returns a client's usage from a report that includes the calls at the positions. */
   private static long counted(String client, String position) throws Exception {
     long sum = 0;
     for (JsonNode row : JSON.readTree(nodes.usage(client, position)).path("data")) {
@@ -326,7 +326,7 @@ final class WeirClientIT {
     }
   }
 
-  /** Was a hole: the JDK completes the futures of requests in the common pool. */
+  /** Regression: the JDK completes the futures of requests in the common pool. */
   @Test
   void commonPoolOfTheJvmIsBlocked_callsAreDecided() throws Exception {
     CountDownLatch end = new CountDownLatch(1);

@@ -34,7 +34,7 @@ final class ComposeCluster implements Deployment, AutoCloseable {
   static final List<String> INGEST = List.of("ingest-1", "ingest-2");
   static final List<String> AGGREGATORS = List.of("aggregator-1", "aggregator-2");
 
-  /** As the compose file has them created. */
+  /** Number of partitions that the compose file creates. */
   private static final int PARTITIONS = 12;
 
   private static final String WINDOW = "PT5S";
@@ -67,7 +67,7 @@ final class ComposeCluster implements Deployment, AutoCloseable {
         ComposeProject.up(root, name, variables, root.resolve("tools/e2e/target/compose.log"));
   }
 
-  /** As its operator makes one by {@code weir tokens create}. */
+  /** Writes a tokens file like {@code weir tokens create}. */
   private Path tokensFile(Path root) throws IOException {
     Path file = root.resolve("tools/e2e/target/compose-tokens.yml").toAbsolutePath();
     Files.createDirectories(file.getParent());

@@ -131,7 +131,7 @@ final class ComposeProject implements AutoCloseable {
         docker("inspect", "--format", "{{.State.ExitCode}}", container(service)).strip());
   }
 
-  /** What a service has logged since. */
+  /** Returns the lines that a service has logged since a time. */
   String logs(String service, Instant since) throws IOException, InterruptedException {
     Cli.Ended ended =
         cli.end(command(DOCKER, "logs", "--since", since.toString(), container(service)));

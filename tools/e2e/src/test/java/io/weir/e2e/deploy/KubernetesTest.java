@@ -128,7 +128,7 @@ final class KubernetesTest {
         "weir-aggregate-0.weir-aggregate-instances:8081", aggregate.get("WEIR_ADVERTISED_REPORTS"));
   }
 
-  /** What a container of the first pod sees. */
+  /** Returns the environment of a container of the first pod. */
   private static Map<String, String> environment(StatefulSet set) {
     Map<String, String> environment = new TreeMap<>(Map.of("WEIR_DATA", "/var/lib/weir"));
     Container container = container(set);

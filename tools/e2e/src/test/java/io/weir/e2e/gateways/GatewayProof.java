@@ -19,7 +19,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** What every gateway in front of the shop has to show. */
+/** The tests that every gateway in front of the shop must pass. */
 final class GatewayProof {
   private static final int CALLS = 150;
 
@@ -63,7 +63,7 @@ final class GatewayProof {
     assertEquals(200, gateway.call("GET", "/v1/items/9", TwoNodes.UNLIMITED).statusCode());
   }
 
-  /** Who calls without a key that is known gets a 401. */
+  /** A call without a known key gets 401. */
   static void knowsCallers(Gateway gateway, Shop shop) throws Exception {
     int before = shop.calls();
     for (String key : List.of("", "weir_unknown", "x".repeat(2_000))) {

@@ -112,7 +112,7 @@ final class Fleet implements AutoCloseable {
     }
   }
 
-  /** Whether a call under the rule is decided by the cache; nothing is consumed. */
+  /** Returns whether the cache decides a call under the rule; takes no tokens. */
   private boolean decides(Rule rule) throws IOException, InterruptedException {
     String endpoint = rule.endpoint().replace("*", "x");
     return HttpClient.newHttpClient()
@@ -169,7 +169,7 @@ final class Fleet implements AutoCloseable {
         "PT2S");
   }
 
-  /** Where the nodes of this JVM answer, without a path. */
+  /** The URLs of the nodes of this JVM, without a path. */
   List<String> nodeUrls() {
     return nodes.stream().map(node -> "http://127.0.0.1:" + node.httpPort()).toList();
   }

@@ -11,7 +11,7 @@ import java.time.Duration;
  * long with {@code -Dweir.e2e.long=true}, on a machine of its own.
  */
 final class Lengths {
-  /** Whether the long forms were asked for. */
+  /** True if the long forms were requested. */
   static final boolean LONG = Boolean.getBoolean("weir.e2e.long");
 
   /** Within how long buckets must be right again, from their first call. */

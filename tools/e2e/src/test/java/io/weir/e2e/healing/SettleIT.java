@@ -58,7 +58,7 @@ final class SettleIT {
     }
   }
 
-  /** What a call was answered. */
+  /** A recorded call. */
   private record Called(String client, String id, String position) {}
 
   @Test
@@ -136,7 +136,7 @@ final class SettleIT {
     assertEquals(8, billed("same", answer));
   }
 
-  /** Once, an earlier settlement was looked for in 16 MiB behind the call only. */
+  /** Regression: an earlier settlement was looked for in 16 MiB behind the call only. */
   @Test
   void settledAgain_farBehindTheCall_isAnsweredByTheFirstSettlement() throws Exception {
     Called call = call("far", 8, "");
@@ -157,7 +157,7 @@ final class SettleIT {
     assertEquals(12, billed("far", again));
   }
 
-  /** What the counting has refused is found in the log, but was never billed. */
+  /** A call that the aggregator has refused is in the log, but was never billed. */
   @Test
   void callThatWasNotCounted_isNotCredited() throws Exception {
     try (CallsProducer producer = new CallsProducer(fleet.kafka(), Fleet.PARTITIONS)) {
@@ -306,7 +306,7 @@ final class SettleIT {
     return last;
   }
 
-  /** Who asks again hears that the settlement stands; only the first who hears so changed it. */
+  /** A repeated request gets the same result; only the first settlement changes the bill. */
   private void assertChanged(HttpResponse<String> answer) throws Exception {
     assertTrue(changed(answer) || askedAgain.contains(position(answer)), answer::body);
   }
@@ -344,7 +344,7 @@ final class SettleIT {
         position.isEmpty() ? Optional.empty() : Optional.of(position));
   }
 
-  /** What a report says that has reached the settlement. */
+  /** Returns a report that includes the settlement. */
   private long billed(String client, HttpResponse<String> settled) throws Exception {
     JsonNode rows = usage(client, position(settled), "total").path("data");
     assertEquals(1, rows.size(), rows::toString);

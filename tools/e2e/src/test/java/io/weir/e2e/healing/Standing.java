@@ -7,7 +7,7 @@ import io.weir.testing.Await;
 import java.util.ArrayList;
 import java.util.List;
 
-/** How the cache stands against the oracle when no calls are made any more. */
+/** Compares the cache with the oracle after the last call. */
 final class Standing {
   /** One token is one refill interval; the rest is for the oracle's whole milliseconds. */
   static final double BUCKET_TOLERANCE_TOKENS = 1.05;

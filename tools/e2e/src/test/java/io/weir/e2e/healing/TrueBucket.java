@@ -32,7 +32,7 @@ final class TrueBucket {
     atMicros = Math.max(atMicros, epochMicros);
   }
 
-  /** What it holds at a moment; below zero when it owes. */
+  /** Returns the tokens at a time; negative if the bucket is in debt. */
   double levelAt(long epochMicros) {
     double passed = (double) Math.max(0, epochMicros - atMicros);
     return Math.min(capacityTokens, level + passed * tokensPerMicro);

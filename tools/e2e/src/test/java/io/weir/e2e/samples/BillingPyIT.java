@@ -50,7 +50,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What {@code billing.py} does with ledgers that a short load does not make. */
+/** Runs {@code billing.py} on ledgers that a short load does not create. */
 final class BillingPyIT {
   private static final Instant HOUR = Instant.parse("2026-11-01T00:00:00Z");
   private static final int WINDOW_MILLIS = 3_600_000;

@@ -46,7 +46,7 @@ final class Customers {
   /** An allowed call, as it was answered. */
   record Call(String client, String meter, String id, long cost, String position) {}
 
-  /** What was let through from the beginning of a window to the beginning of another. */
+  /** The allowed calls between the starts of two windows. */
   record Period(Instant from, Instant to, List<Call> calls) {
     /** Costs of a client's calls, by meter. */
     Map<String, Long> quantities(String client) {

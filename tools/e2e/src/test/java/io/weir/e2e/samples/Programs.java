@@ -57,7 +57,7 @@ final class Programs {
     }
   }
 
-  /** Whether a program is installed, and ends with 0. */
+  /** Returns whether a program is installed and ends with status 0. */
   boolean succeeds(String... command) throws Exception {
     try {
       return run(List.of(command)).status() == 0;

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the documentation quotes of the samples stands in them, line by line. */
+/** The samples contain every line that the docs quote from them. */
 final class SampleQuotesTest {
   private static final Path ROOT = Checkout.root();
   private static final Set<String> BILLING =
@@ -82,7 +82,7 @@ final class SampleQuotesTest {
     assertTrue(!stands(List.of("if b:", "c()"), sample));
   }
 
-  /** Whether lines stand in a file one after another, at any common indentation. */
+  /** Returns whether a file has these consecutive lines, at any common indentation. */
   private static boolean stands(List<String> quoted, List<String> file) {
     String wanted = String.join("\n", quoted).stripIndent();
     for (int begin = 0; begin + quoted.size() <= file.size(); begin++) {

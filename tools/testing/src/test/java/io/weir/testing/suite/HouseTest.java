@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** What is kept in step by hand in the repository: lists of modules and of tests. */
+/** Checks lists of modules and tests that are maintained by hand. */
 final class HouseTest {
   private static final Path ROOT = Checkout.root();
   private static final Path MAIN = Path.of("src", "main", "java");
