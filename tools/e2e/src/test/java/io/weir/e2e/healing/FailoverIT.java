@@ -29,7 +29,7 @@ final class FailoverIT {
   /** So many that half of the bursts are nearly used up, and that what heals them has run warm. */
   private static final long BEFORE_THE_FIRST = 12 * (long) CALLS_PER_SECOND;
 
-  /** Number of calls that the replica receives, and then number that it misses. */
+  /** Number of calls that the replica receives before it misses the same number. */
   private static final long MISSED = 2 * (long) CALLS_PER_SECOND;
 
   private static final int FAILOVERS = Lengths.of(1, 10);
