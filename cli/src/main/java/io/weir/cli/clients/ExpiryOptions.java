@@ -36,8 +36,8 @@ final class ExpiryOptions {
   private @Nullable Instant expiresAt;
 
   /**
-   * Returns the time of expiry; null if it never expires. With {@code --expires-in}, the time is in
-   * whole seconds.
+   * Returns the time of expiry; null if the key or token never expires. With {@code --expires-in},
+   * the time is in whole seconds.
    */
   @Nullable Instant moment(Instant now) {
     if (expiresIn != null && expiresAt != null) {

@@ -23,7 +23,9 @@ enum Cause {
   CLOCK(true, "Redis' clock stepped back by more than the bucket's fill time"),
   /** The record of a lease has a time to full that is rounded up. */
   LEASE(true, "tokens of a lease: the recorded time to full is rounded up by at most one tick"),
-  /** A node denied without Redis, but a change of the bucket is recent enough to explain it. */
+  /**
+   * A node denied a call without Redis, and a recent change of the bucket may explain the denial.
+   */
   DENY_CACHE(true, "a repeated denial that a recent change of its bucket may explain"),
   /** Redis did not decide. */
   FAILURE_MODE(false, "Redis did not decide: on_cache_failure did"),

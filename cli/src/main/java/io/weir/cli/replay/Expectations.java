@@ -135,7 +135,7 @@ final class Expectations {
 
     /**
      * Returns a policy without unrecorded conditions. A call with an address may be in any network;
-     * a call without an address is in none.
+     * a call without an address is in no network.
      */
     private Policy byWhatIsRecorded(Policy policy) {
       PolicyMatch match = policy.match();

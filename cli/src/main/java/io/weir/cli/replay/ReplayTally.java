@@ -87,7 +87,9 @@ final class ReplayTally {
     return callsBy.values().stream().mapToLong(calls -> calls[0]).sum();
   }
 
-  /** Returns the number of calls by the wire name of {@code decided_by}, without zeros. */
+  /**
+   * Returns the number of calls by the wire name of {@code decided_by}; omits names without calls.
+   */
   Map<String, Long> callsByDecider() {
     Map<String, Long> calls = new LinkedHashMap<>();
     callsBy.forEach((by, count) -> calls.put(by.shown(), count[0]));

@@ -365,7 +365,7 @@ final class LocalWeir implements AutoCloseable {
     return ingestStop;
   }
 
-  /** Returns host and port of Envoy's rate limit service; empty if it is not served. */
+  /** Returns host and port of Envoy's rate limit service; empty if the service is off. */
   Optional<String> grpc() {
     return grpcPort.isPresent()
         ? Optional.of("127.0.0.1:" + grpcPort.getAsInt())

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * Not thread-safe.
  *
  * <p>A reset aggregator writes rows again, and the export recognizes them. The CLOSE row of a
- * window marks all its FINAL rows as exported. A FINAL row after the newest CLOSE, and an
+ * window marks all FINAL rows of the window as exported. A FINAL row after the newest CLOSE, and an
  * ADJUSTMENT row, are recognized by their ids.
  */
 final class ExportState implements AutoCloseable {
@@ -230,10 +230,10 @@ final class ExportState implements AutoCloseable {
   }
 
   /**
-   * Returns why the recreated topic may lack rows before a CLOSE row; null if it lacks none. The
-   * first CLOSE row of a partition closes all earlier windows of the topic. So it must not be later
-   * than the last CLOSE row that was exported. If there was none, all exported FINAL rows must
-   * precede it again.
+   * Returns why the recreated topic may lack rows before a CLOSE row; null if the topic lacks no
+   * rows. The first CLOSE row of a partition closes all earlier windows of the topic. So this row
+   * must not be later than the last CLOSE row that was exported. If no CLOSE row was exported, all
+   * exported FINAL rows must precede this row again.
    */
   @Nullable String gapBefore(CloseRow row) {
     Set<String> missing = unjoined.get(row.inputPartition());

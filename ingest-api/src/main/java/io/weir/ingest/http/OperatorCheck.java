@@ -46,8 +46,8 @@ final class OperatorCheck {
   }
 
   /**
-   * Returns why a request from this machine possibly comes from a web page; null if it comes from
-   * no web page.
+   * Returns why a request from this machine may come from a web page; null if the request does not
+   * come from a web page.
    */
   static @Nullable String whyNotOfThisMachine(@Nullable String origin, @Nullable String host) {
     if (host == null) {

@@ -18,11 +18,11 @@ import java.util.Map;
  *   there are several queues, the longest delay applies. The shortest wait distinguishes two cases
  *   (CoDel [1]). After a burst, the queue is empty for a moment. A standing queue is never empty.
  *   <li>If the delay exceeds the target in two consecutive intervals, the share grows in proportion
- *       to the excess and to the growth of the delay. The growth of the delay in seconds per second
- *       shows by how much the calls exceed the capacity. This class is a proportional-integral
- *       controller like PIE [2].
- *   <li>In other intervals, the controller can only reduce the share. If the delay is below half
- *   the target, the share shrinks by at least a twentieth.
+ *       to the excess and to the growth of the delay. The growth of the delay, in seconds per
+ *       second, shows by how much the load exceeds the capacity. This class is a
+ *       proportional-integral controller like PIE [2].
+ *   <li>In all other intervals, the controller can only reduce the share. If the delay is below
+ *       half the target, the share shrinks by at least a twentieth.
  * </ul>
  *
  * <p>Example: the target is 10 ms, and the delays are 60 ms and then 160 ms. The share grows by 2 ×

@@ -165,7 +165,7 @@ final class Node {
    * Returns whether the machine has lost its disk, and its clock is behind the newest journal epoch
    * of the machine. The clock is up to 1,000 s behind if this epoch was random (decision 0008).
    * Until the clock has passed the epoch, no process starts. In production, operators must not
-   * start a process earlier (seeds 51015086 and 130001663).
+   * start a process before that time (seeds 51015086 and 130001663).
    */
   boolean awaitsItsClock() {
     return awaitsItsClock;

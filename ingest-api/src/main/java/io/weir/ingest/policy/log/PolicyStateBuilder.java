@@ -241,7 +241,10 @@ final class PolicyStateBuilder {
     return policy;
   }
 
-  /** Reads the settings of a client. Returns the entry with the text that equal settings share. */
+  /**
+   * Reads the settings of a client. Entries with equal settings share one text; returns the entry
+   * with this text.
+   */
   private PolicyEntry readClient(PolicyEntry entry) {
     String client = entry.key().name();
     byte[] text = entry.contentText();
