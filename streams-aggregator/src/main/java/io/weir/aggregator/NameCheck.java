@@ -158,7 +158,7 @@ final class NameCheck {
         .findFirst();
   }
 
-  /** Returns the group, or nothing if it does not exist yet. */
+  /** Returns the group; empty if the group does not exist yet. */
   private static Optional<ConsumerGroupDescription> group(Admin admin, StreamsSettings settings)
       throws ExecutionException, InterruptedException {
     String id = settings.applicationId();

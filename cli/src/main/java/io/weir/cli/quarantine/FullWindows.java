@@ -57,7 +57,7 @@ final class FullWindows {
   /**
    * Records the newest refusal of a line or record.
    *
-   * @param call the call in the line; null if there is none
+   * @param call the call in the line; null if the line has no call
    */
   void note(Source source, String reason, @Nullable CallEvent call) {
     if (call == null || !reason.contains(REFUSED_SO)) {

@@ -9,13 +9,13 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides the calls of each bucket again, in the order in which Redis charged them. It compares the
- * state after one record with the state that the next record found. Rows come bucket by bucket, so
- * it needs the memory of one bucket. Not thread-safe.
+ * Decides the calls of each bucket again, in the order in which Redis charged them. This class
+ * compares the state after one record with the state that the next record found. Rows come bucket
+ * by bucket, so this class needs the memory of one bucket. Not thread-safe.
  *
  * <p>A charge of k tokens with the counter c follows the charge with the counter c − k. If a record
- * does not follow, its content names a cause, or it is a finding. In both cases the comparison
- * continues from the record's own stamp.
+ * does not follow from the earlier records, its content must show a known cause. Otherwise the
+ * record is a finding. In both cases the comparison continues from the record's own stamp.
  */
 final class BucketReplay {
   /**

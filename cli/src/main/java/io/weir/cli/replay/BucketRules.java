@@ -5,7 +5,8 @@ import io.weir.cli.records.Rate;
 
 /**
  * The rules of a bucket, as bounds on the content of a record after another record. The times of
- * calls are known to a millisecond, so a rule must hold at some moment of it. Not thread-safe.
+ * calls are known to a millisecond, so a rule must hold at some moment of this millisecond. Not
+ * thread-safe.
  */
 /*
  * The token bucket is the generic cell rate algorithm in its virtual-scheduling form (ITU-T I.371).

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Decides recorded calls again and compares the results with the records. It implements the
- * arithmetic of buckets a second time, from docs/decisions 0002, 0005 and 0016. It uses no code of
- * the check API, except the reading and matching of policies.
+ * Decides recorded calls again and compares the results with the records. This package implements
+ * the arithmetic of buckets a second time, from docs/decisions 0002, 0005 and 0016. From the check
+ * API, this package uses only the reading and matching of policies.
  */
 @NullMarked
 package io.weir.cli.replay;

@@ -149,8 +149,8 @@ final class StripeExport {
   }
 
   /**
-   * Requires that no partition is shorter than before. If it is, a topic with the same id has lost
-   * rows.
+   * Requires that no partition is shorter than before. If a partition is shorter, a topic with the
+   * same id has lost rows.
    */
   static void requireSameTopic(Map<Integer, Long> next, Map<Integer, Long> ends) {
     for (Map.Entry<Integer, Long> each : new TreeMap<>(next).entrySet()) {

@@ -71,7 +71,8 @@ final class JournalCoverage {
   /**
    * Records a batch or a heartbeat.
    *
-   * @param lowWatermarkEpochMillis its low watermark, already bounded by the broker's clock
+   * @param lowWatermarkEpochMillis low watermark of the batch or heartbeat, already bounded by the
+   *     broker's clock
    */
   void note(CallBatch batch, long lowWatermarkEpochMillis, long atEpochMillis) {
     long last = runs.lastEntry().getValue().last();

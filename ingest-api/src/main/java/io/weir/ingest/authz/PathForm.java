@@ -11,7 +11,8 @@ import java.util.List;
  *
  * <ol>
  *   <li>Remove the scheme, authority, query and fragment.
- *   <li>Remove the parameters of each segment: its first semicolon and all following characters.
+ *   <li>Remove the parameters of each segment: the segment's first semicolon and all following
+ *       characters.
  *   <li>Decode percent-encoded bytes once, except the slash {@code %2F}. Keep a percent sign
  *       without two hexadecimal digits.
  *   <li>Remove empty segments and a final slash.

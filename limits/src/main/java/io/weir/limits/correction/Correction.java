@@ -68,8 +68,8 @@ public record Correction(
     /** A call was admitted without the cache, in the mode open or local. */
     UNSTAMPED,
     /**
-     * The cache created the bucket as full although it could not be full, because of a flush or an
-     * eviction.
+     * The cache created a full bucket although the bucket could not be full. The cause is a flush
+     * or an eviction.
      */
     FRESH_EPOCH,
     /** A call was settled at another cost than the charged cost. */

@@ -255,8 +255,8 @@ final class BucketAccount {
   }
 
   /**
-   * Converts the refill durations for a new limit, so that each represents the same number of
-   * tokens at the new refill rate.
+   * Converts the refill durations for a new limit, so that each duration represents the same number
+   * of tokens at the new refill rate.
    */
   void followTimes(LimitChange change, long atMicros) {
     timeToFull.followOwed(change, atMicros);

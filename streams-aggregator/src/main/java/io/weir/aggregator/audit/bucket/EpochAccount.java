@@ -124,8 +124,8 @@ final class EpochAccount {
   /**
    * Consumes a charge that already counts as recorded because the first stamp was trusted. Returns
    * whether the charge was consumed. The sum of consumed charges is at most the counter of that
-   * stamp. Further charges are not consumed. The cache made them before it returned to an older
-   * state.
+   * stamp. Further charges are not consumed. The cache made the further charges before it returned
+   * to an older state.
    */
   boolean takeTrusted(Stamp stamp, long costTokens, long atMicros) {
     boolean isTrusted =

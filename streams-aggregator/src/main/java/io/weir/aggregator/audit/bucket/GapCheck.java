@@ -11,9 +11,9 @@ import java.util.function.LongUnaryOperator;
  * bucket's newest stamp. If charges up to that stamp are not recorded by then, they will never be
  * recorded. These charges are a gap, and the audit credits them to the bucket. The <em>distance
  * from full</em> is the time that the bucket needs to become full. The check stores the least
- * distance from full, which limits the credit. It also stores the number of denials. The distance
- * and the number are stored for two checks. A charge that a check finds missing may be older than
- * the previous check.
+ * distance from full, which limits the credit. It also stores the number of denials. The least
+ * distance and the number of denials are stored for two checks. A charge that a check finds missing
+ * may be older than the previous check.
  *
  * <p>A known record gives an exact distance from full. A charge in flight is visible only in the
  * counter of a later stamp, so its time is at most the time of that stamp. A distance derived from
