@@ -220,8 +220,8 @@ public final class PartitionCounter {
   }
 
   /**
-   * Returns the latest broker's time of all counted records, limited to {@link
-   * CountSettings#maxAheadOfNodesMillis} after the newest low watermark of all nodes.
+   * Returns the latest broker's time of all counted records. A time too far after the newest low
+   * watermark of all nodes is reduced.
    */
   public long timeEpochMillis() {
     return state.appendEpochMillis;
