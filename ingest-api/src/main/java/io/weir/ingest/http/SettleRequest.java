@@ -4,7 +4,7 @@ package io.weir.ingest.http;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.weir.ingest.http.JsonBody.Invalid;
-import io.weir.ingest.settle.CallQuery;
+import io.weir.ingest.settle.CallFinder.CallQuery;
 import io.weir.limits.Names;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.problem.Problem;

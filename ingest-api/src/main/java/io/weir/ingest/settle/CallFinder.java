@@ -3,6 +3,7 @@ package io.weir.ingest.settle;
 
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsagePosition;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Finds recorded calls in the calls topic. A failure is a returned value, never an exception.
@@ -15,8 +16,17 @@ public interface CallFinder extends AutoCloseable {
   @Override
   void close();
 
-  /** The result of a search. */
-  sealed interface Finding {}
+  /**
+   * Identifies the call to find.
+   *
+   * @param client the client of the call
+   * @param id the call's id
+   * @param position the position that the response to the call reported; null if unknown
+   */
+  record CallQuery(String client, String id, @Nullable UsagePosition position) {}
+
+  /** The result of a search: the call, or the outcome of a settlement without the call. */
+  sealed interface Finding permits Found, SettleOutcome.WithoutCall {}
 
   /**
    * The search found the call in the topic.
@@ -27,38 +37,4 @@ public interface CallFinder extends AutoCloseable {
    * @param position the position of the call
    */
   record Found(CallEvent call, UsagePosition position) implements Finding {}
-
-  /**
-   * The search read a part of the topic, and found no call with the id. Times are those of the
-   * broker's clock.
-   *
-   * @param fromEpochMillis start of the period that was read completely
-   * @param toEpochMillis end of that period: the time at which the search began
-   */
-  record NotFound(long fromEpochMillis, long toEpochMillis) implements Finding {}
-
-  /**
-   * The search read a part of the topic, and found only denied attempts with the id. The rest of
-   * the topic may contain an allowed attempt. Times are those of the broker's clock.
-   *
-   * @param fromEpochMillis start of the period that was read completely
-   * @param toEpochMillis end of that period: the time at which the search began
-   */
-  record OnlyDeniedTry(long fromEpochMillis, long toEpochMillis) implements Finding {}
-
-  /**
-   * The client's searches have used up the client's read budget, so this search did not start or
-   * did not finish.
-   *
-   * @param retryAfterSeconds time after which a search can start, or can read more than this
-   *     search; at least 1
-   */
-  record Exhausted(long retryAfterSeconds) implements Finding {}
-
-  /**
-   * The search failed, or could not start.
-   *
-   * @param detail one sentence that may be shown to the caller
-   */
-  record Unknown(String detail) implements Finding {}
 }

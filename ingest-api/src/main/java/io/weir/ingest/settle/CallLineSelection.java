@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.settle;
 
+import io.weir.ingest.settle.CallFinder.CallQuery;
 import io.weir.ingest.settle.CallFinder.Found;
 import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;

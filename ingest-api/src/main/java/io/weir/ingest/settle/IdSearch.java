@@ -4,6 +4,7 @@ package io.weir.ingest.settle;
 import io.weir.ingest.settle.PartitionReader.Spent;
 import io.weir.topics.log.CallsReader.Slice;
 import io.weir.topics.log.CallsRecord;
+import java.util.UUID;
 
 /**
  * A search for a call by its id alone. The search first reads the partition around the time in the
@@ -47,6 +48,10 @@ final class IdSearch {
   private static final int GROWTH = 4;
   private static final long MOST_RECORDS = 4_096;
 
+  private static final int UUID_CHARS = 36;
+  private static final int TIME_BASED_RANDOM = 7;
+  private static final int TIME_SHIFT = 16;
+
   private final PartitionReader reader;
   private final CallLineSelection lines;
   private final long nowMillis;
@@ -65,6 +70,21 @@ final class IdSearch {
     this.lines = lines;
     this.nowMillis = nowMillis;
     this.readFromMillis = nowMillis;
+  }
+
+  /** Returns the time in a UUIDv7 (RFC 9562 §5.7) in epoch milliseconds, or −1 for any other id. */
+  static long timeIn(String id) {
+    if (id.length() != UUID_CHARS) {
+      return -1;
+    }
+    try {
+      UUID uuid = UUID.fromString(id);
+      return uuid.version() == TIME_BASED_RANDOM
+          ? uuid.getMostSignificantBits() >>> TIME_SHIFT
+          : -1;
+    } catch (IllegalArgumentException otherId) {
+      return -1;
+    }
   }
 
   /** Returns the start of the period that was read completely, in milliseconds since the epoch. */

@@ -2,6 +2,10 @@
 package io.weir.ingest.settle;
 
 import io.weir.ingest.settle.PartitionReader.Spent;
+import io.weir.ingest.settle.SettleOutcome.Exhausted;
+import io.weir.ingest.settle.SettleOutcome.NotFound;
+import io.weir.ingest.settle.SettleOutcome.OnlyDeniedTry;
+import io.weir.ingest.settle.SettleOutcome.Unavailable;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
@@ -49,6 +53,18 @@ public final class KafkaCallFinder implements CallFinder {
   private final SearchPlaces places;
   private final Duration maxTime;
   private final LongAdder bytesRead = new LongAdder();
+
+  /**
+   * Timeouts of searches.
+   *
+   * @param search maximum duration of one search
+   * @param request maximum duration of one request to Kafka, and of the wait for a consumer
+   */
+  record SearchTimes(Duration search, Duration request) {
+    /** The default timeouts: 10 s for a search and 5 s for a request to Kafka. */
+    static final SearchTimes DEFAULT =
+        new SearchTimes(Duration.ofSeconds(10), Duration.ofSeconds(5));
+  }
 
   /**
    * Creates a finder. Does not yet contact Kafka.
@@ -120,7 +136,7 @@ public final class KafkaCallFinder implements CallFinder {
         }
       }
       case CLIENT_AT_LIMIT -> new Exhausted(1);
-      case FULL -> new Unknown("the node is at its limit of concurrent settlements");
+      case FULL -> new Unavailable("the node is at its limit of concurrent settlements");
     };
   }
 
@@ -134,10 +150,10 @@ public final class KafkaCallFinder implements CallFinder {
       return search(query);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
-      return new Unknown("the node is stopping");
+      return new Unavailable("the node is stopping");
     } catch (KafkaException unavailable) {
       LOG.warn("the calls topic cannot be read, so a call cannot be settled", unavailable);
-      return new Unknown("Weir cannot search for the call, because Kafka does not reply");
+      return new Unavailable("Weir cannot search for the call, because Kafka does not reply");
     }
   }
 
@@ -157,7 +173,7 @@ public final class KafkaCallFinder implements CallFinder {
       if (position != null && position.partition() == partition) {
         PositionSearch byPosition = new PositionSearch(reader, lines, position);
         if (byPosition.run(guess(reader, hint)) == PositionSearch.Result.TO_COME) {
-          return new Unknown("the call's node has not sent the call to Kafka yet");
+          return new Unavailable("the call's node has not sent the call to Kafka yet");
         }
         Found there = lines.found();
         if (there != null) {
@@ -170,7 +186,7 @@ public final class KafkaCallFinder implements CallFinder {
       // an incomplete search without a result does not prove that the topic lacks the call
       if (!lines.hasAllowed() && !reader.hasReadItsPart()) {
         return isLate.getAsBoolean()
-            ? new Unknown(
+            ? new Unavailable(
                 "the call was not found within "
                     + maxTime.toSeconds()
                     + " s; send the call's Usage-Position, which locates it")
@@ -202,7 +218,7 @@ public final class KafkaCallFinder implements CallFinder {
 
   /** Returns the time in an id if a call may have been decided at that time, otherwise −1. */
   private static long hint(String id, long nowMillis) {
-    long time = IdTime.of(id);
+    long time = IdSearch.timeIn(id);
     boolean isBelieved =
         time > nowMillis - Topics.LATENESS.toMillis() && time <= nowMillis + MAX_AHEAD_MILLIS;
     return isBelieved ? time : -1;

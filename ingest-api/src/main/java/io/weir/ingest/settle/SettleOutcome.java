@@ -17,8 +17,8 @@ public sealed interface SettleOutcome {
    * @param changed whether this request changed the bill; false if the call was already billed at
    *     this cost
    * @param durability current durability of the record
-   * @param position the position of the settlement; reports that have reached this
-   *     position include the settlement
+   * @param position the position of the settlement; reports that have reached this position include
+   *     the settlement
    */
   record Settled(
       CallEvent call,
@@ -35,11 +35,14 @@ public sealed interface SettleOutcome {
    * @param call the call that was found
    * @param actualCost the billed cost if the aggregator accepts this settlement
    * @param durability current durability of the record
-   * @param position the position of the settlement; reports that have reached this
-   *     position include the settlement
+   * @param position the position of the settlement; reports that have reached this position include
+   *     the settlement
    */
   record Pending(CallEvent call, long actualCost, Durability durability, UsagePosition position)
       implements SettleOutcome {}
+
+  /** The outcome if the search does not return the call. Times are those of the broker's clock. */
+  sealed interface WithoutCall extends SettleOutcome, CallFinder.Finding {}
 
   /**
    * The search read a part of the calls topic, and did not find the call.
@@ -47,7 +50,7 @@ public sealed interface SettleOutcome {
    * @param fromEpochMillis start of the period that was read completely
    * @param toEpochMillis end of that period: the time at which the search began
    */
-  record NotFound(long fromEpochMillis, long toEpochMillis) implements SettleOutcome {}
+  record NotFound(long fromEpochMillis, long toEpochMillis) implements WithoutCall {}
 
   /**
    * The search read a part of the calls topic, and found only denied attempts of the call. It is
@@ -56,7 +59,7 @@ public sealed interface SettleOutcome {
    * @param fromEpochMillis start of the period that was read completely
    * @param toEpochMillis end of that period: the time at which the search began
    */
-  record OnlyDeniedTry(long fromEpochMillis, long toEpochMillis) implements SettleOutcome {}
+  record OnlyDeniedTry(long fromEpochMillis, long toEpochMillis) implements WithoutCall {}
 
   /** The call was denied. Denied calls are not billed and cannot be settled. */
   record Denied() implements SettleOutcome {}
@@ -77,16 +80,18 @@ public sealed interface SettleOutcome {
   record Refused(String reason) implements SettleOutcome {}
 
   /**
-   * The client's searches have used up the client's read budget, so the client must wait.
+   * The client's searches have used up the client's read budget, so this search did not start or
+   * did not finish.
    *
-   * @param retryAfterSeconds time to wait, at least 1
+   * @param retryAfterSeconds time after which a search can start, or can read more than this
+   *     search; at least 1
    */
-  record Exhausted(long retryAfterSeconds) implements SettleOutcome {}
+  record Exhausted(long retryAfterSeconds) implements WithoutCall {}
 
   /**
-   * The settlement cannot be made now.
+   * The search failed or could not start, or the settlement could not be recorded.
    *
    * @param detail one sentence that may be shown to the caller
    */
-  record Unavailable(String detail) implements SettleOutcome {}
+  record Unavailable(String detail) implements WithoutCall {}
 }

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.settle;
 
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
-import io.weir.ingest.settle.CallFinder.Exhausted;
+import io.weir.ingest.settle.CallFinder.CallQuery;
 import io.weir.ingest.settle.CallFinder.Finding;
 import io.weir.ingest.settle.CallFinder.Found;
-import io.weir.ingest.settle.CallFinder.NotFound;
-import io.weir.ingest.settle.CallFinder.OnlyDeniedTry;
-import io.weir.ingest.settle.CallFinder.Unknown;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Standing;
+import io.weir.topics.model.UsagePosition;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Settles calls: finds a call, records its actual cost, and waits for the aggregator's verdict. The
@@ -26,18 +30,58 @@ public final class Settler {
   private final CallFinder finder;
   private final CallLog log;
   private final Verdicts verdicts;
-  private final SettleStatistics statistics;
+  private final Map<Result, Counter> counters = new EnumMap<>(Result.class);
 
+  /** The kinds of outcome. */
+  enum Result {
+    /** The settlement changed the bill. */
+    SETTLED,
+    /** The settlement was recorded, but the aggregator's verdict did not arrive in time. */
+    PENDING,
+    /** The call was already billed at this cost. */
+    UNCHANGED,
+    /**
+     * The search read a part of the calls topic, and found no attempt of the call, or only denied
+     * attempts.
+     */
+    NOT_FOUND,
+    /** The call was denied, was not billed, or is already settled at another cost. */
+    CONFLICT,
+    /** The client's searches have used up the client's read budget. */
+    EXHAUSTED,
+    /** The search failed, or the settlement could not be recorded. */
+    UNAVAILABLE
+  }
+
+  /** Provides the aggregator's verdicts on settlements. Thread-safe. */
+  @FunctionalInterface
+  public interface Verdicts {
+    /**
+     * Waits, for a bounded time, for the verdict on a settlement of this node.
+     *
+     * @param settlement the settlement's position
+     * @return the verdict, or null after the timeout or if too many threads already wait
+     */
+    @Nullable SettlementVerdict await(UsagePosition settlement);
+  }
+
+  /**
+   * Creates a settler.
+   *
+   * @param registry receives the counts of outcomes
+   */
   public Settler(CallFinder finder, CallLog log, Verdicts verdicts, MeterRegistry registry) {
     this.finder = finder;
     this.log = log;
     this.verdicts = verdicts;
-    this.statistics = new SettleStatistics(registry);
-  }
-
-  /** Returns the counts of outcomes. */
-  SettleStatistics statistics() {
-    return statistics;
+    for (Result each : Result.values()) {
+      counters.put(
+          each,
+          Counter.builder("weir.settlements")
+              .description("requests to settle a call, by result")
+              .tag("result", each.name().toLowerCase(Locale.ROOT).replace('_', '-'))
+              .register(registry));
+    }
   }
 
   /**
@@ -47,7 +91,7 @@ public final class Settler {
    */
   public SettleOutcome settle(CallQuery query, long actualCost) {
     SettleOutcome outcome = settle(finder.find(query), actualCost);
-    statistics.count(outcome);
+    counter(result(outcome)).increment();
     return outcome;
   }
 
@@ -55,15 +99,7 @@ public final class Settler {
     if (finding instanceof Found found) {
       return found.call().allowed() ? record(found, actualCost) : new SettleOutcome.Denied();
     }
-    if (finding instanceof NotFound not) {
-      return new SettleOutcome.NotFound(not.fromEpochMillis(), not.toEpochMillis());
-    }
-    if (finding instanceof OnlyDeniedTry only) {
-      return new SettleOutcome.OnlyDeniedTry(only.fromEpochMillis(), only.toEpochMillis());
-    }
-    return finding instanceof Exhausted exhausted
-        ? new SettleOutcome.Exhausted(exhausted.retryAfterSeconds())
-        : new SettleOutcome.Unavailable(((Unknown) finding).detail());
+    return (SettleOutcome.WithoutCall) finding;
   }
 
   private SettleOutcome record(Found found, long actualCost) {
@@ -98,5 +134,27 @@ public final class Settler {
         verdict.outcome() == SettlementVerdict.Outcome.STANDS && actualCost != call.cost();
     return new SettleOutcome.Settled(
         call, actualCost, changed, Durability.ACKED, standing.position());
+  }
+
+  private static Result result(SettleOutcome outcome) {
+    if (outcome instanceof SettleOutcome.Settled settled) {
+      return settled.changed() ? Result.SETTLED : Result.UNCHANGED;
+    }
+    if (outcome instanceof SettleOutcome.Pending) {
+      return Result.PENDING;
+    }
+    if (outcome instanceof SettleOutcome.NotFound
+        || outcome instanceof SettleOutcome.OnlyDeniedTry) {
+      return Result.NOT_FOUND;
+    }
+    if (outcome instanceof SettleOutcome.Exhausted) {
+      return Result.EXHAUSTED;
+    }
+    return outcome instanceof SettleOutcome.Unavailable ? Result.UNAVAILABLE : Result.CONFLICT;
+  }
+
+  /** Returns the counter of the outcomes of a kind. */
+  Counter counter(Result result) {
+    return Objects.requireNonNull(counters.get(result));
   }
 }

@@ -35,7 +35,7 @@ import org.slf4j.LoggerFactory;
  * the thread reads all of them. After a failure of Kafka the thread closes the consumer, and a new
  * consumer continues at the same offsets. Thread-safe.
  */
-public final class VerdictFollower implements Verdicts, AutoCloseable {
+public final class VerdictFollower implements Settler.Verdicts, AutoCloseable {
   /**
    * Maximum time that a settlement waits for its verdict, which usually arrives within about 200
    * ms.

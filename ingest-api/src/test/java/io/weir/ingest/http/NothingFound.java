@@ -2,7 +2,7 @@
 package io.weir.ingest.http;
 
 import io.weir.ingest.settle.CallFinder;
-import io.weir.ingest.settle.CallQuery;
+import io.weir.ingest.settle.SettleOutcome.NotFound;
 
 /** Finds no call, after it has looked at all of one partition. */
 final class NothingFound implements CallFinder {

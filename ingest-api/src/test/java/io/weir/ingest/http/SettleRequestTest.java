@@ -4,7 +4,7 @@ package io.weir.ingest.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import io.weir.ingest.settle.CallQuery;
+import io.weir.ingest.settle.CallFinder.CallQuery;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.problem.Problem;
 import java.nio.charset.StandardCharsets;

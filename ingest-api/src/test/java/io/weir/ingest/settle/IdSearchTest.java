@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.settle;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.ingest.settle.CallFinder.CallQuery;
 import io.weir.topics.model.BatchHeader;
+import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
 /** The result of a search by id alone for a call with several attempts. */
@@ -48,6 +51,16 @@ final class IdSearchTest {
     tryOf(false, 1, T + 62_000);
     assertFalse(run(-1, T + 63_000).hasReadAll());
     assertFalse(lines.hasAllowed());
+  }
+
+  @Test
+  void timeIn_isReadFromUuidsOfVersion7Only() {
+    String ours = new UUID((T << 16) | 0x7abcL, 0x8000000000000001L).toString();
+
+    assertEquals(T, IdSearch.timeIn(ours));
+    assertEquals(-1, IdSearch.timeIn(UUID.nameUUIDFromBytes(new byte[] {1}).toString()));
+    assertEquals(-1, IdSearch.timeIn("zzzzzzzz-zzzz-7zzz-8zzz-zzzzzzzzzzzz"));
+    assertEquals(-1, IdSearch.timeIn(""));
   }
 
   private IdSearch run(long hintMillis, long nowMillis) throws Exception {

@@ -12,10 +12,11 @@ import io.weir.ingest.record.CallsTopicReader;
 import io.weir.ingest.record.DecisionClock;
 import io.weir.ingest.record.KafkaCallLog;
 import io.weir.ingest.record.RecordConfig;
+import io.weir.ingest.settle.CallFinder.CallQuery;
 import io.weir.ingest.settle.CallFinder.Finding;
 import io.weir.ingest.settle.CallFinder.Found;
-import io.weir.ingest.settle.CallFinder.NotFound;
-import io.weir.ingest.settle.CallFinder.Unknown;
+import io.weir.ingest.settle.SettleOutcome.NotFound;
+import io.weir.ingest.settle.SettleOutcome.Unavailable;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.ClientPartitioner;
@@ -98,7 +99,7 @@ final class KafkaCallFinderIT {
         new UsagePosition(last.partition(), last.node(), last.nodeEpoch(), last.line() + 1);
 
     try (CallFinder finder = finder(0)) {
-      assertInstanceOf(Unknown.class, finder.find(query("order-2", next)));
+      assertInstanceOf(Unavailable.class, finder.find(query("order-2", next)));
       assertInstanceOf(NotFound.class, finder.find(query("order-2", last)));
     }
   }
@@ -185,7 +186,7 @@ final class KafkaCallFinderIT {
         HORIZON,
         64,
         () -> nowMillis,
-        new SearchTimes(Await.TIMEOUT, Await.TIMEOUT),
+        new KafkaCallFinder.SearchTimes(Await.TIMEOUT, Await.TIMEOUT),
         System::nanoTime);
   }
 

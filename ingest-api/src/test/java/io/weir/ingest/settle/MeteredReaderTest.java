@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.weir.ingest.settle.CallFinder.CallQuery;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.UsagePosition;
 import java.util.Arrays;

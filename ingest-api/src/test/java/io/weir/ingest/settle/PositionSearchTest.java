@@ -4,6 +4,7 @@ package io.weir.ingest.settle;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
+import io.weir.ingest.settle.CallFinder.CallQuery;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.UsagePosition;
 import org.junit.jupiter.api.Test;

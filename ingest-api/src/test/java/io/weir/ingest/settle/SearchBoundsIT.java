@@ -6,11 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.ingest.settle.CallFinder.Exhausted;
+import io.weir.ingest.settle.CallFinder.CallQuery;
 import io.weir.ingest.settle.CallFinder.Finding;
 import io.weir.ingest.settle.CallFinder.Found;
-import io.weir.ingest.settle.CallFinder.NotFound;
-import io.weir.ingest.settle.CallFinder.Unknown;
+import io.weir.ingest.settle.SettleOutcome.Exhausted;
+import io.weir.ingest.settle.SettleOutcome.NotFound;
+import io.weir.ingest.settle.SettleOutcome.Unavailable;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.testing.FullSuite;
@@ -56,7 +57,7 @@ final class SearchBoundsIT {
             HORIZON,
             64,
             () -> nowMillis,
-            new SearchTimes(Await.TIMEOUT, Await.TIMEOUT),
+            new KafkaCallFinder.SearchTimes(Await.TIMEOUT, Await.TIMEOUT),
             () -> budgetNanos.getAsLong());
   }
 
@@ -179,7 +180,7 @@ final class SearchBoundsIT {
   void lineNotYetSentByItsJournal_isUnknown() throws Exception {
     log.call("acme", "first", true, nowMillis - 5 * MINUTE);
 
-    assertInstanceOf(Unknown.class, find("acme", "second", log.position(0, 2)));
+    assertInstanceOf(Unavailable.class, find("acme", "second", log.position(0, 2)));
   }
 
   /** From now on a client may read only so much in total, however long that takes. */

@@ -9,11 +9,12 @@ import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.settle.CallFinder.CallQuery;
 import io.weir.ingest.settle.CallFinder.Finding;
 import io.weir.ingest.settle.CallFinder.Found;
 import io.weir.ingest.settle.SettleOutcome.Settled;
 import io.weir.ingest.settle.SettleOutcome.Unavailable;
-import io.weir.ingest.settle.SettleStatistics.Result;
+import io.weir.ingest.settle.Settler.Result;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CallSettlement;
@@ -99,11 +100,14 @@ final class SettlerTest {
 
   @Test
   void callNotFound_isNotSettled_andTheReasonIsPassedOn() {
-    assertEquals(new SettleOutcome.NotFound(1, 2), settle(new CallFinder.NotFound(1, 2), 12));
-    assertEquals(
-        new SettleOutcome.OnlyDeniedTry(1, 2), settle(new CallFinder.OnlyDeniedTry(1, 2), 12));
-    assertEquals(new Unavailable("busy"), settle(new CallFinder.Unknown("busy"), 12));
-    assertEquals(new SettleOutcome.Exhausted(7), settle(new CallFinder.Exhausted(7), 12));
+    for (SettleOutcome.WithoutCall each :
+        List.of(
+            new SettleOutcome.NotFound(1, 2),
+            new SettleOutcome.OnlyDeniedTry(1, 2),
+            new Unavailable("busy"),
+            new SettleOutcome.Exhausted(7))) {
+      assertEquals(each, settle(each, 12));
+    }
     assertEquals(List.of(), log.lines);
   }
 
@@ -126,10 +130,10 @@ final class SettlerTest {
     settler.settle(QUERY, 12);
     settler.settle(QUERY, 3);
 
-    assertEquals(1, settler.statistics().of(Result.PENDING).count());
-    assertEquals(1, settler.statistics().of(Result.SETTLED).count());
-    assertEquals(1, settler.statistics().of(Result.UNCHANGED).count());
-    assertEquals(1, settler.statistics().of(Result.CONFLICT).count());
+    assertEquals(1, settler.counter(Result.PENDING).count());
+    assertEquals(1, settler.counter(Result.SETTLED).count());
+    assertEquals(1, settler.counter(Result.UNCHANGED).count());
+    assertEquals(1, settler.counter(Result.CONFLICT).count());
   }
 
   private SettleOutcome settle(Finding finding, long actualCost) {

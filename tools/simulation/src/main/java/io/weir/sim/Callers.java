@@ -4,7 +4,7 @@ package io.weir.sim;
 import io.weir.ingest.gate.Call;
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.Recorded;
-import io.weir.ingest.settle.CallQuery;
+import io.weir.ingest.settle.CallFinder.CallQuery;
 import io.weir.ingest.settle.SettleOutcome;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsagePosition;

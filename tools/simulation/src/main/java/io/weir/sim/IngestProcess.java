@@ -21,7 +21,7 @@ import io.weir.ingest.record.CallRecorder;
 import io.weir.ingest.record.DecisionClock;
 import io.weir.ingest.record.RecordConfig;
 import io.weir.ingest.record.journal.JournalException;
-import io.weir.ingest.settle.CallQuery;
+import io.weir.ingest.settle.CallFinder.CallQuery;
 import io.weir.ingest.settle.SettleOutcome;
 import io.weir.ingest.settle.Settler;
 import io.weir.limits.policy.PolicyMatcher;

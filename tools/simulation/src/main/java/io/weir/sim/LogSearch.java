@@ -2,7 +2,8 @@
 package io.weir.sim;
 
 import io.weir.ingest.settle.CallFinder;
-import io.weir.ingest.settle.CallQuery;
+import io.weir.ingest.settle.SettleOutcome.NotFound;
+import io.weir.ingest.settle.SettleOutcome.Unavailable;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.CallEvent;
 
@@ -19,7 +20,7 @@ final class LogSearch implements CallFinder {
   @Override
   public Finding find(CallQuery query) {
     if (!world.kafka().isReachedBy(node)) {
-      return new Unknown("Kafka is away");
+      return new Unavailable("Kafka is away");
     }
     int partition = ClientPartitioner.partition(query.client(), world.kafka().partitions());
     Found denied = null;

@@ -6,7 +6,7 @@ import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.SlotOutcome;
 import io.weir.ingest.gate.SlotToken;
 import io.weir.ingest.record.journal.JournalIdentity;
-import io.weir.ingest.settle.CallQuery;
+import io.weir.ingest.settle.CallFinder.CallQuery;
 import io.weir.ingest.settle.SettleOutcome;
 import java.util.List;
 import java.util.function.Function;
