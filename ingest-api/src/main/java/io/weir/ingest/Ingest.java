@@ -4,7 +4,11 @@ package io.weir.ingest;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.access.Access;
 import io.weir.access.Tls;
+import io.weir.decision.correction.BucketCorrector;
+import io.weir.decision.correction.CacheLife;
 import io.weir.decision.redis.RedisCache;
+import io.weir.ingest.correct.CorrectionSettings;
+import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.gate.Slots;
@@ -136,7 +140,7 @@ public final class Ingest implements AutoCloseable {
     refuseServer(cache);
     DecisionClock clock = DecisionClock.ofSystem();
     cache.onServerTime((server, micros) -> clock.observe(server, micros / MICROS_PER_MILLI));
-    CacheWarmUp.run(cache, clock);
+    WarmUp.ofCache(cache, clock);
     CopyCheck copies = CopyCheck.begin(config, copyTimeout);
     RecordConfig recording = recordConfig(config);
     KafkaCallLog log =
@@ -157,9 +161,9 @@ public final class Ingest implements AutoCloseable {
     CheckGate gate =
         new CheckGate(
             () -> policies.inForce().matcher(),
-            new TimedDecisionCache(cache, registry),
+            metrics.timed(cache),
             local,
-            new TimedCallLog(log, registry),
+            metrics.timed(log),
             new UuidV7(Clock.systemUTC())::next,
             leases.leases(),
             registry);
@@ -176,11 +180,20 @@ public final class Ingest implements AutoCloseable {
     HttpStatistics statistics = new HttpStatistics(registry);
     metrics.bindClock(clock);
     metrics.bindBounds(recording.maxHeldBytes(), config.redis().deadline());
-    // applies corrections until the journal is closed
-    CacheHealing healing =
+    // these three apply corrections until the journal is closed; the last one closes first
+    BucketCorrector corrector = resources.pushBelow(log, cache.startCorrector());
+    CacheLife life = resources.pushBelow(log, cache.life());
+    Corrections corrections =
         resources.pushBelow(
-            log, CacheHealing.of(config, cache, policies::set, clock::nowEpochMillis, registry));
-    StartUp startUp = new StartUp(healing::missingAtStart, config.readyWait());
+            log,
+            Corrections.of(
+                new CorrectionSettings(config.node(), config.kafka(), config.correctionsMaxRate()),
+                corrector,
+                life,
+                policies::set,
+                clock::nowEpochMillis,
+                registry));
+    StartUp startUp = new StartUp(corrections::missingAtStart, config.readyWait());
     CheckApi api =
         resources.push(
             CheckApi.start(
@@ -189,7 +202,7 @@ public final class Ingest implements AutoCloseable {
                     settler,
                     cache,
                     log,
-                    healing::check,
+                    corrections::check,
                     startUp::isComplete,
                     metrics::scrape,
                     new CheckApi.PolicyAdmin(
@@ -204,7 +217,7 @@ public final class Ingest implements AutoCloseable {
                 httpSettings(config),
                 statistics));
     if (!config.readyWait().isZero()) {
-      RouteWarmUp.run(config.httpHost(), api.port(), tls != null, access.ownToken());
+      WarmUp.ofCheckApi(config.httpHost(), api.port(), tls != null, access.ownToken());
     }
     RateLimitServer grpc = grpc(config, api, access, tls, traces, registry);
     if (grpc != null) {
@@ -217,7 +230,7 @@ public final class Ingest implements AutoCloseable {
     policies.settleFile(POLICY_FILE_TIMEOUT);
     // Started last, because a start that fails must not take over the consumer group membership
     // of a running node with the same name.
-    healing.start();
+    corrections.start();
     LOG.info(
         "ingest started node={} http_port={} grpc_port={}",
         config.node(),

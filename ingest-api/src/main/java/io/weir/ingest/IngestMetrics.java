@@ -4,13 +4,25 @@ package io.weir.ingest;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.config.MeterFilter;
 import io.micrometer.core.instrument.distribution.DistributionStatisticConfig;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.weir.decision.DecisionCache;
+import io.weir.ingest.gate.CallLog;
+import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.gate.Ticket;
 import io.weir.ingest.record.DecisionClock;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
 import io.weir.topics.metrics.LibraryMetrics;
+import io.weir.topics.model.CallEvent;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The registry of an ingest node's metrics, with the metrics that belong to no single component.
@@ -79,6 +91,24 @@ final class IngestMetrics implements AutoCloseable {
         .register(registry);
   }
 
+  /** Returns a cache that forwards to the given cache and measures the duration of its replies. */
+  DecisionCache timed(DecisionCache cache) {
+    return new TimedDecisionCache(
+        cache,
+        Timer.builder("weir.decision")
+            .description("seconds from a request to the cache to its reply or timeout")
+            .register(registry));
+  }
+
+  /** Returns a log that forwards to the given log and measures the duration of its writes. */
+  CallLog timed(CallLog log) {
+    return new TimedCallLog(
+        log,
+        Timer.builder("weir.log.write")
+            .description("seconds until a call is recorded with the durability of WEIR_DURABILITY")
+            .register(registry));
+  }
+
   /** Returns the registry in which the components of the node register their metrics. */
   MeterRegistry registry() {
     return registry;
@@ -93,5 +123,74 @@ final class IngestMetrics implements AutoCloseable {
   public void close() {
     libraries.close();
     registry.close();
+  }
+
+  /** Measures the duration of a request that began at the given {@link System#nanoTime}. */
+  private static <T> CompletableFuture<T> measured(
+      Timer timer, long begunNanos, CompletableFuture<T> reply) {
+    return reply.whenComplete(
+        (result, failed) -> timer.record(System.nanoTime() - begunNanos, TimeUnit.NANOSECONDS));
+  }
+
+  private record TimedDecisionCache(DecisionCache cache, Timer decisions) implements DecisionCache {
+    @Override
+    public CompletableFuture<Decision> submit(Check check) {
+      return measured(decisions, System.nanoTime(), cache.submit(check));
+    }
+
+    @Override
+    public CompletableFuture<Decision> submitPeek(Check check) {
+      return measured(decisions, System.nanoTime(), cache.submitPeek(check));
+    }
+
+    @Override
+    public CompletableFuture<Decision> submitRelease(Check check) {
+      return measured(decisions, System.nanoTime(), cache.submitRelease(check));
+    }
+
+    @Override
+    public DecisionCache.Health check() {
+      return cache.check();
+    }
+
+    @Override
+    public void close() {
+      cache.close();
+    }
+  }
+
+  private record TimedCallLog(CallLog log, Timer writes) implements CallLog {
+    @Override
+    public long nowEpochMillis() {
+      return log.nowEpochMillis();
+    }
+
+    @Override
+    public Ticket begin() {
+      return log.begin();
+    }
+
+    @Override
+    public CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> calls) {
+      return submit(ticket, calls, null);
+    }
+
+    @Override
+    public CompletableFuture<List<Recorded>> submit(
+        Ticket ticket, List<CallEvent> calls, @Nullable Runnable whenAcked) {
+      long begunNanos = System.nanoTime();
+      CompletableFuture<List<Recorded>> recorded = log.submit(ticket, calls, whenAcked);
+      return calls.isEmpty() ? recorded : measured(writes, begunNanos, recorded);
+    }
+
+    @Override
+    public CallLog.Health check() {
+      return log.check();
+    }
+
+    @Override
+    public void close() {
+      log.close();
+    }
   }
 }

@@ -13,9 +13,9 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.Test;
 
-final class RouteWarmUpTest {
+final class WarmUpTest {
   @Test
-  void run_boundToAnyAddress_sendsPeeksOnly() throws Exception {
+  void ofCheckApi_boundToAnyAddress_sendsPeeksOnly() throws Exception {
     Queue<String> asked = new ConcurrentLinkedQueue<>();
     HttpServer server = HttpServer.create(new InetSocketAddress(0), 0);
     server.createContext(
@@ -30,7 +30,7 @@ final class RouteWarmUpTest {
       Await.until(
           "a request",
           () -> {
-            RouteWarmUp.run("0.0.0.0", server.getAddress().getPort(), false, "token");
+            WarmUp.ofCheckApi("0.0.0.0", server.getAddress().getPort(), false, "token");
             return !asked.isEmpty();
           });
     } finally {
@@ -41,11 +41,11 @@ final class RouteWarmUpTest {
   }
 
   @Test
-  void run_noServer_ends() throws Exception {
+  void ofCheckApi_noServer_ends() throws Exception {
     int port;
     try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       port = free.getLocalPort();
     }
-    RouteWarmUp.run("127.0.0.1", port, false, "token");
+    WarmUp.ofCheckApi("127.0.0.1", port, false, "token");
   }
 }
