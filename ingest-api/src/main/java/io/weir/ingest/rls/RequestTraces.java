@@ -12,7 +12,6 @@ import io.grpc.ServerInterceptor;
 import io.grpc.ServerInterceptors;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
-import io.weir.ingest.trace.RequestHeaders;
 import io.weir.ingest.trace.RequestTrace;
 import io.weir.ingest.trace.Traces;
 import java.util.ArrayList;
@@ -80,8 +79,8 @@ final class RequestTraces implements ServerInterceptor {
   }
 
   /**
-   * Returns the values of a metadata key, in the order that {@link RequestHeaders} defines. The
-   * gRPC library rejects the names of binary keys.
+   * Returns the values of a metadata key, in order. The gRPC library rejects the names of binary
+   * keys.
    */
   private static List<String> values(Metadata headers, String name) {
     Iterable<String> given =

@@ -5,6 +5,7 @@ import io.opentelemetry.api.trace.Span;
 import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
 import io.opentelemetry.context.Context;
 import java.util.List;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,7 +27,7 @@ final class CallerSpan {
    * Returns a context with the caller's span. Returns the root context if the request names no
    * span, several spans, or an invalid span.
    */
-  static Context read(RequestHeaders headers) {
+  static Context read(Function<String, List<String>> headers) {
     return W3CTraceContextPropagator.getInstance()
         .extract(Context.root(), headers, CallerSpan::field);
   }
@@ -45,8 +46,9 @@ final class CallerSpan {
    * Returns the value of a field for the library; null if the field is absent, repeated or too
    * long.
    */
-  private static @Nullable String field(@Nullable RequestHeaders headers, String name) {
-    List<String> values = headers == null ? List.of() : headers.values(name);
+  private static @Nullable String field(
+      @Nullable Function<String, List<String>> headers, String name) {
+    List<String> values = headers == null ? List.of() : headers.apply(name);
     if (values.isEmpty()) {
       return null;
     }

@@ -4,27 +4,24 @@ package io.weir.ingest.trace;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.api.common.Attributes;
-import io.opentelemetry.api.metrics.MeterProvider;
 import io.opentelemetry.api.trace.SpanBuilder;
 import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.Tracer;
 import io.opentelemetry.context.Context;
-import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporter;
-import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporterBuilder;
-import io.opentelemetry.sdk.common.export.RetryPolicy;
 import io.opentelemetry.sdk.resources.Resource;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
 import io.opentelemetry.sdk.trace.SpanLimits;
-import io.opentelemetry.sdk.trace.export.BatchSpanProcessor;
 import io.opentelemetry.sdk.trace.samplers.Sampler;
 import java.net.URI;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
@@ -37,20 +34,12 @@ import org.jspecify.annotations.Nullable;
  * collector, and no request fails because of the collector. Thread-safe.
  */
 public final class Traces implements AutoCloseable {
-  /** Maximum number of spans held in memory, about 1 KB each. */
-  static final int MAX_HELD_SPANS = 2_048;
-
   /**
    * Maximum number of traced calls that wait for Kafka's acknowledgement, equal to the calls of two
    * batches. Further calls get no span for the wait. Each waiting call keeps its line of a few
    * hundred bytes in memory.
    */
   static final int MAX_AWAITED = 2_000;
-
-  private static final int SPANS_OF_A_REQUEST = 512;
-  private static final Duration LINGER = Duration.ofSeconds(1);
-  private static final Duration SEND_LIMIT = Duration.ofSeconds(5);
-  private static final Duration CONNECT_LIMIT = Duration.ofSeconds(2);
 
   /** Maximum time that a stop waits for the collector. */
   private static final Duration FLUSH_LIMIT = Duration.ofSeconds(3);
@@ -66,8 +55,8 @@ public final class Traces implements AutoCloseable {
 
   /**
    * The logger of the OpenTelemetry library. Weir switches this logger off, because it would write
-   * each failure to the console. {@link CountedExporter} counts and logs failures instead. The
-   * field keeps the logger and its level, because the JVM may discard a logger without references.
+   * each failure to the console. {@link BoundedSpans} counts and logs failures instead. The field
+   * keeps the logger and its level, because the JVM may discard a logger without references.
    */
   private static final Logger LIBRARY_LOG = Logger.getLogger("io.opentelemetry");
 
@@ -102,18 +91,6 @@ public final class Traces implements AutoCloseable {
       return new Traces(null, settings, statistics);
     }
     LIBRARY_LOG.setLevel(Level.OFF);
-    AtomicInteger held = new AtomicInteger();
-    CountedExporter exporter =
-        new CountedExporter(
-            exporter(endpoint, settings), endpoint, statistics, count -> held.addAndGet(-count));
-    BatchSpanProcessor batches =
-        BatchSpanProcessor.builder(exporter)
-            .setMaxQueueSize(2 * MAX_HELD_SPANS) // never full, because fewer spans are in memory
-            .setMaxExportBatchSize(SPANS_OF_A_REQUEST)
-            .setScheduleDelay(LINGER)
-            .setExporterTimeout(SEND_LIMIT.multipliedBy(2))
-            .setMeterProvider(MeterProvider.noop())
-            .build();
     SdkTracerProvider provider =
         SdkTracerProvider.builder()
             .setResource(Resource.getDefault().merge(Resource.create(about(node))))
@@ -123,21 +100,9 @@ public final class Traces implements AutoCloseable {
                     .setMaxNumberOfAttributes(MAX_ATTRIBUTES)
                     .setMaxAttributeValueLength(MAX_ATTRIBUTE_CHARACTERS)
                     .build())
-            .addSpanProcessor(new BoundedSpans(batches, held, MAX_HELD_SPANS, statistics))
+            .addSpanProcessor(new BoundedSpans(endpoint, settings, statistics))
             .build();
     return new Traces(provider, settings, statistics);
-  }
-
-  private static OtlpHttpSpanExporter exporter(URI endpoint, TraceSettings settings) {
-    OtlpHttpSpanExporterBuilder builder =
-        OtlpHttpSpanExporter.builder()
-            .setEndpoint(endpoint.toString())
-            .setTimeout(SEND_LIMIT)
-            .setConnectTimeout(CONNECT_LIMIT)
-            .setRetryPolicy(RetryPolicy.builder().setMaxAttempts(2).build())
-            .setMeterProvider(MeterProvider.noop());
-    settings.headers().forEach(builder::addHeader);
-    return builder.build();
   }
 
   private static Attributes about(String node) {
@@ -166,6 +131,8 @@ public final class Traces implements AutoCloseable {
   /**
    * Begins the trace of a request over HTTP.
    *
+   * @param headers returns the values of all header fields with the given name, in order; this
+   *     method passes the name in lower case
    * @param method the request's method, as sent
    * @param route the path of the route
    * @param isSecure whether the request arrived over TLS
@@ -173,7 +140,11 @@ public final class Traces implements AutoCloseable {
    * @return null if the request is not traced
    */
   public @Nullable RequestTrace beginHttp(
-      RequestHeaders headers, String method, String route, boolean isSecure, long arrivedNanos) {
+      Function<String, List<String>> headers,
+      String method,
+      String route,
+      boolean isSecure,
+      long arrivedNanos) {
     SpanBuilder span = sample(headers, arrivedNanos);
     return span == null
         ? null
@@ -186,11 +157,14 @@ public final class Traces implements AutoCloseable {
   /**
    * Begins the trace of a request over gRPC.
    *
+   * @param headers returns the values of the metadata with the given name, as for {@link
+   *     #beginHttp}
    * @param method the full name of the method
    * @param arrivedNanos value of {@link System#nanoTime} when the metadata was read
    * @return null if the request is not traced
    */
-  public @Nullable RequestTrace beginRpc(RequestHeaders headers, String method, long arrivedNanos) {
+  public @Nullable RequestTrace beginRpc(
+      Function<String, List<String>> headers, String method, long arrivedNanos) {
     SpanBuilder span = sample(headers, arrivedNanos);
     return span == null
         ? null
@@ -200,7 +174,7 @@ public final class Traces implements AutoCloseable {
   }
 
   /** Returns the builder of the request's span; null if Weir does not trace the request. */
-  private @Nullable SpanBuilder sample(RequestHeaders headers, long arrivedNanos) {
+  private @Nullable SpanBuilder sample(Function<String, List<String>> headers, long arrivedNanos) {
     Tracer ofNode = tracer;
     if (ofNode == null || !isOn) {
       return null;

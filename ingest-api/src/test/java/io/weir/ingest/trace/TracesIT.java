@@ -148,7 +148,7 @@ final class TracesIT {
   @Test
   void spans_beyondTheBound_areDroppedAndCounted() throws Exception {
     collector.hang();
-    int count = Traces.MAX_HELD_SPANS + 500;
+    int count = BoundedSpans.MAX_HELD_SPANS + 500;
     try (Traces traces = traces(1, 10_000)) {
       for (int i = 0; i < count; i++) {
         RequestTrace request = traced(traces);
