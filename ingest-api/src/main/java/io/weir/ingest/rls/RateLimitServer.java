@@ -114,17 +114,14 @@ public final class RateLimitServer implements AutoCloseable {
 
   private final Server server;
   private final HealthUpdates health;
-  private final RateLimitStatistics statistics;
+  private final RateLimitService service;
   private final ResourceStack resources;
 
   private RateLimitServer(
-      Server server,
-      HealthUpdates health,
-      RateLimitStatistics statistics,
-      ResourceStack resources) {
+      Server server, HealthUpdates health, RateLimitService service, ResourceStack resources) {
     this.server = server;
     this.health = health;
-    this.statistics = statistics;
+    this.service = service;
     this.resources = resources;
   }
 
@@ -166,7 +163,13 @@ public final class RateLimitServer implements AutoCloseable {
     ThreadPoolExecutor verifying =
         threads(resources, VERIFYING_THREADS, TokenCheck.VerifyingThread::new);
     TokenCheck tokens = new TokenCheck(parts.access(), verifying);
-    RateLimitStatistics statistics = new RateLimitStatistics(parts.registry());
+    RateLimitService service =
+        new RateLimitService(
+            parts.limits(),
+            parts.traces(),
+            parts.registry(),
+            parts.maxUnderWay(),
+            () -> threads.getQueue().size());
     HealthStatusManager status = new HealthStatusManager();
     NettyServerBuilder builder =
         NettyServerBuilder.forAddress(new InetSocketAddress(host, port))
@@ -189,18 +192,7 @@ public final class RateLimitServer implements AutoCloseable {
             .permitKeepAliveWithoutCalls(true)
             .maxConnectionIdle(IDLE_LIMIT.toSeconds(), TimeUnit.SECONDS)
             .handshakeTimeout(HANDSHAKE_LIMIT.toSeconds(), TimeUnit.SECONDS)
-            .addService(
-                behind(
-                    tokens,
-                    RequestTraces.of(
-                        parts.traces(),
-                        new RateLimitService(
-                                parts.limits(),
-                                parts.traces(),
-                                statistics,
-                                parts.maxUnderWay(),
-                                () -> threads.getQueue().size())
-                            .definition())))
+            .addService(behind(tokens, RequestTraces.of(parts.traces(), service.definition())))
             .addService(behind(tokens, ProtoReflectionServiceV1.newInstance().bindService()))
             .addService(MalformedMessages.refusedBy(status.getHealthService().bindService()));
     if (parts.tls() != null) {
@@ -210,7 +202,7 @@ public final class RateLimitServer implements AutoCloseable {
       Server server = builder.build().start();
       HealthUpdates health =
           HealthUpdates.start(status, RateLimitServiceGrpc.SERVICE_NAME, parts.isReady());
-      return new RateLimitServer(server, health, statistics, resources);
+      return new RateLimitServer(server, health, service, resources);
     } catch (IOException notBound) {
       resources.close();
       throw new UncheckedIOException(notBound);
@@ -275,7 +267,7 @@ public final class RateLimitServer implements AutoCloseable {
 
   /** Begins to count requests. Earlier requests are the node's own warm-up. */
   public void beginCounting() {
-    statistics.begin();
+    service.beginCounting();
   }
 
   /**

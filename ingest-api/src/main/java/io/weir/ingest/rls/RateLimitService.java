@@ -13,9 +13,14 @@ import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.trace.Traces;
 import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -55,29 +60,64 @@ final class RateLimitService {
 
   private final RateLimits limits;
   private final Traces traces;
-  private final RateLimitStatistics statistics;
   private final int maxUnderWay;
   private final IntSupplier waiting;
   private final AtomicInteger underWay = new AtomicInteger();
+  private final Map<Outcome, Counter> counters = new EnumMap<>(Outcome.class);
+  private volatile boolean isCounting;
+
+  /** The outcome of a request. */
+  enum Outcome {
+    /** All descriptors of the request are within their limits. */
+    OK,
+    /** At least one descriptor of the request is over its limit. */
+    OVER_LIMIT,
+    /** The request is invalid. */
+    INVALID,
+    /** The node was at its maximum number of concurrent requests. */
+    OVERLOADED,
+    /** A call of the request was shed, or could not be recorded. */
+    UNAVAILABLE
+  }
 
   /**
    * Creates the service.
    *
    * @param traces reports whether tracing is on
+   * @param registry receives the counts of requests by outcome
    * @param maxUnderWay maximum number of requests in progress
    * @param waiting returns the number of requests that wait for a thread
    */
   RateLimitService(
       RateLimits limits,
       Traces traces,
-      RateLimitStatistics statistics,
+      MeterRegistry registry,
       int maxUnderWay,
       IntSupplier waiting) {
     this.limits = limits;
     this.traces = traces;
-    this.statistics = statistics;
     this.maxUnderWay = maxUnderWay;
     this.waiting = waiting;
+    for (Outcome outcome : Outcome.values()) {
+      counters.put(
+          outcome,
+          Counter.builder("weir.grpc.requests")
+              .description("requests of Envoy's rate limit service over gRPC")
+              .tag("outcome", outcome.name().toLowerCase(Locale.ROOT).replace('_', '-'))
+              .register(registry));
+    }
+  }
+
+  /** Begins to count requests. */
+  void beginCounting() {
+    isCounting = true;
+  }
+
+  private void count(Outcome outcome) {
+    Counter counter = counters.get(outcome);
+    if (isCounting && counter != null) {
+      counter.increment();
+    }
   }
 
   /** Returns the definition of the service for a server. */
@@ -95,7 +135,7 @@ final class RateLimitService {
     answer.setOnCancelHandler(() -> {});
     if (underWay.incrementAndGet() + waiting.getAsInt() > maxUnderWay) {
       underWay.decrementAndGet();
-      statistics.count(RateLimitStatistics.Outcome.OVERLOADED);
+      count(Outcome.OVERLOADED);
       answer.onError(
           Status.UNAVAILABLE
               .withDescription(
@@ -113,7 +153,7 @@ final class RateLimitService {
           limits.decide(request, cacheTimeout(), traces.isOn() ? RequestTraces.current() : null);
     } catch (InvalidRequestException invalid) {
       underWay.decrementAndGet();
-      statistics.count(RateLimitStatistics.Outcome.INVALID);
+      count(Outcome.INVALID);
       answer.onError(
           Status.INVALID_ARGUMENT.withDescription(invalid.getMessage()).asRuntimeException());
       return;
@@ -144,13 +184,13 @@ final class RateLimitService {
       RateLimits.@Nullable Verdict verdict,
       @Nullable Throwable failed) {
     if (verdict instanceof RateLimits.Verdict.Answered answered) {
-      statistics.count(answered.response().getOverallCode());
+      count(answered.isOverLimit() ? Outcome.OVER_LIMIT : Outcome.OK);
       answer.onNext(answered.response());
       answer.onCompleted();
       return;
     }
     if (verdict instanceof RateLimits.Verdict.NotAnswered not) {
-      statistics.count(RateLimitStatistics.Outcome.UNAVAILABLE);
+      count(Outcome.UNAVAILABLE);
       answer.onError(
           Status.UNAVAILABLE.withDescription(description(not.outcome())).asRuntimeException());
       return;
