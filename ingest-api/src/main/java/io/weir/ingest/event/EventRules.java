@@ -7,9 +7,13 @@ import io.cloudevents.CloudEvent;
 import io.cloudevents.SpecVersion;
 import io.weir.ingest.gate.Usage;
 import io.weir.limits.Names;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
+import java.util.HexFormat;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +27,12 @@ public final class EventRules {
    * differ.
    */
   static final Duration MAX_AHEAD = Duration.ofMinutes(1);
+
+  /** Maximum length of a source, and of an event's id, in bytes of UTF-8. */
+  static final int MAX_PART_BYTES = 2_048;
+
+  private static final String ID_PREFIX = "ce:";
+  private static final String HASHED_ID_PREFIX = "ce-sha256:";
 
   private final Map<String, EventRule> byType;
   private final @Nullable EventRule otherTypes;
@@ -69,8 +79,8 @@ public final class EventRules {
       throw new RefusedEventException("specversion", "must be 1.0");
     }
     String source = event.getSource().toString();
-    require("source", source, EventId.MAX_PART_BYTES);
-    require("id", event.getId(), EventId.MAX_PART_BYTES);
+    require("source", source, MAX_PART_BYTES);
+    require("id", event.getId(), MAX_PART_BYTES);
     String client = event.getSubject();
     if (client == null) {
       throw new RefusedEventException("subject", "is missing; it names the client");
@@ -85,12 +95,34 @@ public final class EventRules {
     }
     JsonNode read = json == null ? MissingNode.getInstance() : json;
     return new Usage(
-        EventId.of(source, event.getId()),
+        callId(source, event.getId()),
         client,
         rule.endpoint(read),
         rule.meter(),
         rule.quantity(read),
         at);
+  }
+
+  /**
+   * Returns the id of an event's call line. The event's {@code source} and {@code id} together
+   * identify the event. The result contains the length of the source, so that two events have the
+   * same id only if both attributes are equal. If the id exceeds the maximum length of a name, its
+   * SHA-256 hash (FIPS 180-4) replaces it. Both attributes must comply with the {@linkplain
+   * Names#violation rules for names}, except the rule for the length.
+   */
+  static String callId(String source, String id) {
+    String whole = ID_PREFIX + source.length() + ":" + source + ":" + id;
+    return Names.violation(whole) == null ? whole : HASHED_ID_PREFIX + sha256(whole);
+  }
+
+  private static String sha256(String text) {
+    try {
+      byte[] hash =
+          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(hash);
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("every Java platform has SHA-256", impossible);
+    }
   }
 
   private static void require(String attribute, String value, int maxBytes)

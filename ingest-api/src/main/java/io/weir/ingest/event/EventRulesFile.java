@@ -2,6 +2,7 @@
 package io.weir.ingest.event;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.ingest.event.EventRule.DataPath;
 import io.weir.ingest.policy.FieldReader;
 import io.weir.ingest.policy.YamlTree;
 import io.weir.topics.model.CallEvent;
