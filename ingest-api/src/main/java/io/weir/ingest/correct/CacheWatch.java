@@ -19,8 +19,8 @@ import org.slf4j.event.Level;
 /**
  * A thread that detects when the cache has lost its state. The cache elects one node, which
  * publishes the loss. If the elected node cannot publish the loss, the node abandons the
- * restoration. Then any node may begin another restoration. The aggregator and the
- * {@link CorrectionLoop}s of all nodes perform the restoration.
+ * restoration. Then any node may begin another restoration. The aggregator and the {@link
+ * CorrectionLoop}s of all nodes perform the restoration.
  */
 public final class CacheWatch implements AutoCloseable {
   /**
@@ -66,6 +66,25 @@ public final class CacheWatch implements AutoCloseable {
 
   /** The restoration that this node still has to abandon in the cache; null if there is none. */
   private @Nullable String toAbandon;
+
+  /** Publishes to all aggregators that the cache has lost its state. */
+  public interface LossAnnouncer {
+    /**
+     * Writes the loss to every partition of the calls topic. Blocks for at most some seconds.
+     *
+     * @throws FailedException if the loss may be missing in a partition
+     */
+    void announce(CacheLoss loss) throws FailedException;
+
+    /** Thrown when the loss may be missing in a partition. The message states the cause. */
+    final class FailedException extends Exception {
+      private static final long serialVersionUID = 1L;
+
+      public FailedException(String message, Throwable cause) {
+        super(message, cause);
+      }
+    }
+  }
 
   /**
    * Creates a watch that has not yet checked the cache.

@@ -4,15 +4,22 @@ package io.weir.ingest.correct;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
 import io.weir.ingest.clock.LocalClock;
+import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaRefusal;
 import io.weir.topics.process.Backoff;
 import io.weir.topics.process.SupervisedThread;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.CommonClientConfigs;
+import org.apache.kafka.clients.consumer.CloseOptions;
+import org.apache.kafka.clients.consumer.CloseOptions.GroupMembershipOperation;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.CooperativeStickyAssignor;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
@@ -26,6 +33,39 @@ import org.jspecify.annotations.Nullable;
  * new consumer after a pause. The thread ends only with {@link #close}.
  */
 final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
+  /** The consumer group of all nodes that apply corrections to one cache. */
+  private static final String GROUP = "weir-corrections";
+
+  private static final String TOPIC = Topics.CORRECTIONS.name();
+
+  /**
+   * Session timeout of the group. When a node has been dead for this time, other nodes take over
+   * its partitions.
+   */
+  private static final int SESSION_TIMEOUT_MILLIS = 10_000;
+
+  private static final int HEARTBEAT_INTERVAL_MILLIS = 3_000;
+
+  /** Time without a reply after which the consumer repeats a request over a new connection. */
+  private static final int REQUEST_TIMEOUT_MILLIS = 10_000;
+
+  /**
+   * Maximum pause between two attempts. The pause bounds the time until the consumer notices that
+   * Kafka is available again.
+   */
+  private static final int MAX_BACKOFF_MILLIS = 1_000;
+
+  /** Maximum age of metadata. This age bounds the time until the consumer finds new partitions. */
+  private static final int METADATA_MAX_AGE_MILLIS = 60_000;
+
+  /**
+   * Maximum number of records per poll, equal to four of the largest batches. This number bounds
+   * the backlog.
+   */
+  private static final int MAX_POLL_RECORDS = 1_024;
+
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(3);
+
   /** Maximum time of one poll. */
   private static final long MAX_POLL_MILLIS = 500;
 
@@ -108,13 +148,13 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
 
   /** Uses one consumer until it fails or the loop is stopped. */
   private void useOneConsumer() {
-    KafkaConsumer<byte[], byte[]> opened = CorrectionConsumer.open(settings);
+    KafkaConsumer<byte[], byte[]> opened = open();
     ReadPositions positions = new ReadPositions(opened, queue, statistics, clock);
     consumer = opened;
     try (KafkaClientMetrics metrics = new KafkaClientMetrics(opened)) {
       metrics.bindTo(registry);
       awaitTopic(opened);
-      opened.subscribe(Set.of(CorrectionConsumer.TOPIC), positions);
+      opened.subscribe(Set.of(TOPIC), positions);
       while (!thread.isClosing()) {
         turn(opened, positions);
       }
@@ -124,10 +164,41 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
     }
   }
 
+  /**
+   * Opens a consumer. Does not yet contact Kafka.
+   *
+   * @throws org.apache.kafka.common.KafkaException if no address of Kafka can be resolved
+   */
+  private KafkaConsumer<byte[], byte[]> open() {
+    Map<String, Object> config = new HashMap<>();
+    config.put(ConsumerConfig.CLIENT_ID_CONFIG, GROUP + "-" + settings.node());
+    config.put(ConsumerConfig.GROUP_ID_CONFIG, GROUP);
+    config.put(ConsumerConfig.GROUP_INSTANCE_ID_CONFIG, settings.node());
+    // with this assignor a member continues to read the partitions that it keeps during a
+    // rebalance
+    config.put(
+        ConsumerConfig.PARTITION_ASSIGNMENT_STRATEGY_CONFIG,
+        CooperativeStickyAssignor.class.getName());
+    config.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, MAX_POLL_RECORDS);
+    config.put(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, SESSION_TIMEOUT_MILLIS);
+    config.put(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG, HEARTBEAT_INTERVAL_MILLIS);
+    config.put(ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG, REQUEST_TIMEOUT_MILLIS);
+    config.put(CommonClientConfigs.RETRY_BACKOFF_MAX_MS_CONFIG, MAX_BACKOFF_MILLIS);
+    config.put(ConsumerConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, MAX_BACKOFF_MILLIS);
+    config.put(ConsumerConfig.METADATA_MAX_AGE_CONFIG, METADATA_MAX_AGE_MILLIS);
+    return settings.kafka().consumer(config);
+  }
+
   private void close(KafkaConsumer<byte[], byte[]> opened, ReadPositions positions) {
     try {
       positions.commit();
-      CorrectionConsumer.close(opened, thread.isClosing());
+      // a leaving member hands its partitions over immediately, not after the session timeout
+      opened.close(
+          CloseOptions.timeout(CLOSE_TIMEOUT)
+              .withGroupMembershipOperation(
+                  thread.isClosing()
+                      ? GroupMembershipOperation.LEAVE_GROUP
+                      : GroupMembershipOperation.REMAIN_IN_GROUP));
     } catch (KafkaException failed) {
       status.begins(
           CorrectionStatus.Kind.KAFKA, KafkaRefusal.explain(failed, "Read", failed.toString()));
@@ -138,10 +209,8 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
   }
 
   private void awaitTopic(KafkaConsumer<byte[], byte[]> opened) {
-    while (!thread.isClosing()
-        && opened.partitionsFor(CorrectionConsumer.TOPIC, TIMEOUT).isEmpty()) {
-      status.begins(
-          CorrectionStatus.Kind.TOPIC_MISSING, CorrectionConsumer.TOPIC + " does not exist");
+    while (!thread.isClosing() && opened.partitionsFor(TOPIC, TIMEOUT).isEmpty()) {
+      status.begins(CorrectionStatus.Kind.TOPIC_MISSING, TOPIC + " does not exist");
       thread.pause(TOPIC_PAUSE_MILLIS);
     }
     status.ends(CorrectionStatus.Kind.STARTING);

@@ -4,10 +4,20 @@ package io.weir.ingest.correct;
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheLife;
 import io.weir.ingest.clock.LocalClock;
+import io.weir.limits.correction.Correction;
 import io.weir.limits.policy.PolicySet;
+import io.weir.topics.log.HeaderValues;
+import io.weir.topics.process.LogPace;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CorrectionCodec;
+import io.weir.topics.wire.MalformedRecordException;
 import java.util.Collection;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Reads records of the corrections topic into a backlog, and applies the backlog's items to the
@@ -16,10 +26,24 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
  * the simulation each provide a consumer and a thread. Not thread-safe.
  */
 public final class CorrectionQueue {
+  /**
+   * Minimum time between two log lines about malformed records. Metrics count every malformed
+   * record.
+   */
+  private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  private static final Logger LOG = LoggerFactory.getLogger(CorrectionQueue.class);
+
+  private static final Set<String> KINDS =
+      Set.of(CorrectionCodec.TYPE, CorrectionCodec.RESTORED_TYPE);
+
   private final CorrectionBacklog backlog = new CorrectionBacklog();
   private final CorrectionStatus status = new CorrectionStatus();
   private final Applier applier;
-  private final CorrectionReader reader;
+  private final LimitsInForce limits;
+  private final CorrectionStatistics statistics;
+  private final LocalClock clock;
+  private final LogPace logPace;
 
   /**
    * Creates an empty queue.
@@ -39,15 +63,68 @@ public final class CorrectionQueue {
       CorrectionStatistics statistics,
       LocalClock clock) {
     this.applier = new Applier(corrector, life, maxPerSecond, statistics, status, clock);
-    this.reader = new CorrectionReader(new LimitsInForce(policies), statistics, clock);
+    this.limits = new LimitsInForce(policies);
+    this.statistics = statistics;
+    this.clock = clock;
+    this.logPace = new LogPace(clock.nanos(), LOG_NANOS);
   }
 
   /**
    * Reads a record of the corrections topic into the backlog. A malformed record is logged, counted
-   * and skipped.
+   * and skipped; tombstones and records of unknown kinds are ignored.
    */
   public void read(ConsumerRecord<byte[], byte[]> record) {
-    reader.read(record, backlog);
+    String type = HeaderValues.text(record.headers(), BatchHeaderCodec.TYPE_HEADER);
+    if (record.value() == null || (type != null && !KINDS.contains(type))) {
+      return;
+    }
+    statistics.read.increment();
+    try {
+      if (type == null) {
+        throw new MalformedRecordException(
+            "header " + BatchHeaderCodec.TYPE_HEADER + " is missing");
+      }
+      switch (type) {
+        case CorrectionCodec.TYPE -> {
+          if (backlog.add(correction(record))) {
+            statistics.superseded.increment();
+          }
+        }
+        case CorrectionCodec.RESTORED_TYPE ->
+            backlog.add(
+                new CorrectionBacklog.RestoredMessage(
+                    record.partition(),
+                    record.offset(),
+                    CorrectionCodec.decodeRestored(record.value())));
+        default -> throw new IllegalStateException("no reader for this kind: " + type);
+      }
+    } catch (MalformedRecordException malformed) {
+      statistics.malformed.increment();
+      log(record, malformed);
+    }
+  }
+
+  private CorrectionBacklog.WaitingCorrection correction(ConsumerRecord<byte[], byte[]> record)
+      throws MalformedRecordException {
+    Correction correction = CorrectionCodec.decode(record.value());
+    try {
+      return new CorrectionBacklog.WaitingCorrection(
+          record.partition(), record.offset(), limits.bound(correction, clock.nowEpochMillis()));
+    } catch (IllegalArgumentException notOurs) {
+      throw new MalformedRecordException("correction: " + notOurs.getMessage(), notOurs);
+    }
+  }
+
+  private void log(ConsumerRecord<byte[], byte[]> record, MalformedRecordException malformed) {
+    if (logPace.isDue()) {
+      LOG.warn(
+          "correction_malformed record={}-{}-{} detail=\"{}\"; Weir skips the record, and logs "
+              + "at most one malformed record in 10 s",
+          record.topic(),
+          record.partition(),
+          record.offset(),
+          malformed.getMessage());
+    }
   }
 
   /**

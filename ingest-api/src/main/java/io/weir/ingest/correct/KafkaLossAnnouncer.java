@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
+import io.weir.ingest.correct.CacheWatch.LossAnnouncer;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.wire.BatchHeaderCodec;

@@ -15,6 +15,7 @@ import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisCacheLife;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.ingest.clock.LocalClock;
+import io.weir.ingest.correct.CacheWatch.LossAnnouncer;
 import io.weir.ingest.record.CallsTopicReader;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.decision.correction.CacheLife.Warmth;
+import io.weir.ingest.correct.CacheWatch.LossAnnouncer;
 import io.weir.topics.model.CacheLoss;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.sim;
 
-import io.weir.ingest.correct.LossAnnouncer;
+import io.weir.ingest.correct.CacheWatch.LossAnnouncer;
 import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.SlidingLog;
