@@ -18,14 +18,14 @@ import org.jspecify.annotations.Nullable;
  * The templates of an application's routes. The templates give endpoints their names. So the number
  * of names does not depend on the paths that callers request. Immutable.
  *
- * <p>A template is a line {@code METHOD /path}. {@code {name}} matches one segment, a final
- * {@code *} matches one or more segments, and the method {@code *} matches any method. Empty lines
- * and lines that begin with {@code #} are ignored. For each segment, a literal has precedence over
+ * <p>A template is a line {@code METHOD /path}. {@code {name}} matches one segment, a final {@code
+ * *} matches one or more segments, and the method {@code *} matches any method. Empty lines and
+ * lines that begin with {@code #} are ignored. For each segment, a literal has precedence over
  * {@code {name}}, and {@code {name}} over {@code *}. Among templates with the same path, a named
  * method has precedence over {@code *}. Paths are compared in their {@link PathForm} and are
  * case-sensitive.
  */
-public final class RouteTemplates {
+final class RouteTemplates {
   /** Maximum number of templates. Each template takes a few hundred bytes of memory. */
   public static final int MAX_TEMPLATES = 10_000;
 

@@ -3,6 +3,7 @@ package io.weir.ingest.policy.log;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.ingest.policy.log.PolicyEditor.Draft;
+import io.weir.ingest.policy.log.PolicyEntryCodec.ContentTexts;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

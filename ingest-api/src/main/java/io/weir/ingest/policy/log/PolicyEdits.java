@@ -7,6 +7,7 @@ import io.weir.ingest.policy.log.PolicyEditor.Change;
 import io.weir.ingest.policy.log.PolicyEditor.Draft;
 import io.weir.ingest.policy.log.PolicyEditor.Reason;
 import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
+import io.weir.ingest.policy.log.PolicyEntryCodec.ContentTexts;
 import io.weir.limits.policy.PolicyMode;
 import java.util.ArrayList;
 import java.util.EnumSet;

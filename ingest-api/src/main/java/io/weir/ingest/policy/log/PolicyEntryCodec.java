@@ -11,17 +11,17 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.IdentityHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Encodes policy entries as record values, and decodes them. A value is a JSON object with the
- * members
- * {@code version, parts, policies_version, clients_version, changed_at_ms, changed_by, change}. A
- * policy also has the member {@code order}. The content is in a member named after the kind of the
- * key; a deletion has {@code deleted: true} instead. If a policy takes effect later, the member
- * {@code until_then} contains the earlier policy. The encoder also writes {@code part}, because
- * nodes of earlier releases require this member. The decoder ignores unknown members. Stateless and
- * thread-safe.
+ * members {@code version, parts, policies_version, clients_version, changed_at_ms, changed_by,
+ * change}. A policy also has the member {@code order}. The content is in a member named after the
+ * kind of the key; a deletion has {@code deleted: true} instead. If a policy takes effect later,
+ * the member {@code until_then} contains the earlier policy. The encoder also writes {@code part},
+ * because nodes of earlier releases require this member. The decoder ignores unknown members.
+ * Stateless and thread-safe.
  */
 final class PolicyEntryCodec {
   static final ObjectMapper JSON =
@@ -187,6 +187,21 @@ final class PolicyEntryCodec {
       return JSON.writeValueAsBytes(tree);
     } catch (JsonProcessingException impossible) {
       throw new UncheckedIOException("writing a JSON tree failed", impossible);
+    }
+  }
+
+  /**
+   * The JSON texts of contents. This class writes the text of each content object only once. The
+   * contents must not be modified while this object is in use. Not thread-safe.
+   */
+  static final class ContentTexts {
+    private final IdentityHashMap<JsonNode, byte[]> texts = new IdentityHashMap<>();
+
+    /**
+     * Returns the text of a content; null if there is no content. The text must not be modified.
+     */
+    byte @Nullable [] of(@Nullable JsonNode content) {
+      return content == null ? null : texts.computeIfAbsent(content, PolicyEntryCodec::bytes);
     }
   }
 }
