@@ -16,7 +16,7 @@ final class IdSearch {
    * How long before the id's time the search begins to read. The margin allows for different clocks
    * and delayed batches.
    */
-  private static final long NEAR_MILLIS = 250;
+  static final long NEAR_MILLIS = 250;
 
   /** Maximum difference between the clocks of nodes, callers and the broker. */
   private static final long SLACK_MILLIS = 5_000;
@@ -43,7 +43,7 @@ final class IdSearch {
    * Number of records in the newest part. The number grows fourfold with each earlier part, up to a
    * maximum.
    */
-  private static final long NEWEST_RECORDS = 16;
+  static final long NEWEST_RECORDS = 16;
 
   private static final int GROWTH = 4;
   private static final long MOST_RECORDS = 4_096;

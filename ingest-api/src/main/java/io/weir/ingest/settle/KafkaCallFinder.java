@@ -9,10 +9,8 @@ import io.weir.ingest.settle.SettleOutcome.Unavailable;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
-import io.weir.topics.log.CallsReader.Slice;
 import io.weir.topics.model.UsagePosition;
 import java.time.Duration;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.apache.kafka.common.KafkaException;
@@ -31,17 +29,8 @@ public final class KafkaCallFinder implements CallFinder {
   /** Maximum number of bytes that one search may read. */
   static final long MAX_SEARCH_BYTES = 32L << 20;
 
-  /**
-   * How long before the id's time a search begins to read. The margin allows for different clocks
-   * and delayed batches.
-   */
-  private static final long NEAR_MILLIS = 250;
-
   /** Maximum time by which the time in an id may be ahead of the clock. A later time is ignored. */
   private static final long MAX_AHEAD_MILLIS = 5_000;
-
-  /** Number of newest records at which a search begins if the id contains no time. */
-  private static final long NEWEST_RECORDS = 16;
 
   private static final Logger LOG = LoggerFactory.getLogger(KafkaCallFinder.class);
 
@@ -52,7 +41,6 @@ public final class KafkaCallFinder implements CallFinder {
   private final ReadBudgets budgets;
   private final SearchPlaces places;
   private final Duration maxTime;
-  private final LongAdder bytesRead = new LongAdder();
 
   /**
    * Timeouts of searches.
@@ -113,7 +101,7 @@ public final class KafkaCallFinder implements CallFinder {
 
   /** Returns the number of bytes that all searches have read since the start. */
   long bytesRead() {
-    return bytesRead.sum();
+    return consumers.bytesRead();
   }
 
   /** Returns the number of searches in progress. */
@@ -142,7 +130,7 @@ public final class KafkaCallFinder implements CallFinder {
 
   /** Returns a reader of a partition for a client, without applying the client's budget. */
   PartitionReader reader(String client, int partition) {
-    return new Log(client, partition);
+    return consumers.reader(client, partition);
   }
 
   private Finding searchOrSayWhy(CallQuery query) {
@@ -212,8 +200,8 @@ public final class KafkaCallFinder implements CallFinder {
    */
   private static long guess(PartitionReader reader, long hintMillis) throws InterruptedException {
     return hintMillis < 0
-        ? Math.max(reader.begin(), reader.end() - NEWEST_RECORDS)
-        : reader.offsetAt(Math.max(0, hintMillis - NEAR_MILLIS));
+        ? Math.max(reader.begin(), reader.end() - IdSearch.NEWEST_RECORDS)
+        : reader.offsetAt(Math.max(0, hintMillis - IdSearch.NEAR_MILLIS));
   }
 
   /** Returns the time in an id if a call may have been decided at that time, otherwise −1. */
@@ -222,39 +210,6 @@ public final class KafkaCallFinder implements CallFinder {
     boolean isBelieved =
         time > nowMillis - Topics.LATENESS.toMillis() && time <= nowMillis + MAX_AHEAD_MILLIS;
     return isBelieved ? time : -1;
-  }
-
-  /** A reader of one partition on behalf of one client. */
-  private final class Log implements PartitionReader {
-    private final String client;
-    private final int partition;
-
-    Log(String client, int partition) {
-      this.client = client;
-      this.partition = partition;
-    }
-
-    @Override
-    public long begin() throws InterruptedException {
-      return consumers.begin(partition, client);
-    }
-
-    @Override
-    public long end() throws InterruptedException {
-      return consumers.end(partition, client);
-    }
-
-    @Override
-    public long offsetAt(long epochMillis) throws InterruptedException {
-      return consumers.offsetAt(partition, epochMillis, client);
-    }
-
-    @Override
-    public Slice read(long offset) throws InterruptedException {
-      Slice slice = consumers.read(partition, offset, client);
-      bytesRead.add(slice.bytes());
-      return slice;
-    }
   }
 
   @Override

@@ -11,6 +11,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.common.errors.TimeoutException;
@@ -44,6 +45,7 @@ final class LogConsumers implements AutoCloseable {
   private final FairTurns turns = new FairTurns(MAX_CONSUMERS, 1);
   private final Queue<CallsReader> idle = new ConcurrentLinkedQueue<>();
   private final AtomicLong opened = new AtomicLong();
+  private final LongAdder bytesRead = new LongAdder();
 
   /**
    * Creates a pool without an open consumer.
@@ -56,28 +58,49 @@ final class LogConsumers implements AutoCloseable {
     this.timeoutMillis = Math.toIntExact(timeout.toMillis());
   }
 
-  long begin(int partition, String client) throws InterruptedException {
-    return ask(client, log -> log.begin(partition));
+  /** Returns a reader of a partition on behalf of a client. */
+  PartitionReader reader(String client, int partition) {
+    return new Reader(client, partition);
   }
 
-  long end(int partition, String client) throws InterruptedException {
-    return ask(client, log -> log.end(partition));
+  /** Returns the number of bytes that all searches have read since the start. */
+  long bytesRead() {
+    return bytesRead.sum();
   }
 
-  /**
-   * Returns the offset of the first record that the broker appended at or after the given time.
-   * Returns the end offset if there is no such record.
-   */
-  long offsetAt(int partition, long epochMillis, String client) throws InterruptedException {
-    return ask(client, log -> log.offsetAt(partition, epochMillis));
+  private final class Reader implements PartitionReader {
+    private final String client;
+    private final int partition;
+
+    Reader(String client, int partition) {
+      this.client = client;
+      this.partition = partition;
+    }
+
+    @Override
+    public long begin() throws InterruptedException {
+      return ask(client, log -> log.begin(partition));
+    }
+
+    @Override
+    public long end() throws InterruptedException {
+      return ask(client, log -> log.end(partition));
+    }
+
+    @Override
+    public long offsetAt(long epochMillis) throws InterruptedException {
+      return ask(client, log -> log.offsetAt(partition, epochMillis));
+    }
+
+    @Override
+    public Slice read(long offset) throws InterruptedException {
+      Slice slice = ask(client, log -> fetch(log, partition, offset));
+      bytesRead.add(slice.bytes());
+      return slice;
+    }
   }
 
-  /** Reads the records of one fetch. The partition must have a record at or after the offset. */
-  Slice read(int partition, long offset, String client) throws InterruptedException {
-    return ask(client, log -> read(log, partition, offset));
-  }
-
-  private Slice read(CallsReader log, int partition, long offset) {
+  private Slice fetch(CallsReader log, int partition, long offset) {
     long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
     while (true) {
       Slice slice = log.read(partition, offset, POLL);
