@@ -26,8 +26,7 @@ final class AwaitedJournals {
   private final Map<String, Awaited> byNode = new HashMap<>();
   private final TreeSet<Awaited> order =
       new TreeSet<>(
-          Comparator.comparingLong(Awaited::lowWatermarkEpochMillis)
-              .thenComparing(Awaited::node));
+          Comparator.comparingLong(Awaited::lowWatermarkEpochMillis).thenComparing(Awaited::node));
 
   /** Adds the newest journal of a node, and removes the node's other journal. */
   void put(NodeTrack newest) {

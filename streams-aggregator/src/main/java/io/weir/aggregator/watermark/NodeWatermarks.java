@@ -154,9 +154,7 @@ public final class NodeWatermarks {
 
   private void remember(NodeTrack track) {
     tracks.put(new Id(track.node(), track.epoch()), track);
-    tracksOfNode
-        .computeIfAbsent(track.node(), node -> new TreeMap<>())
-        .put(track.epoch(), track);
+    tracksOfNode.computeIfAbsent(track.node(), node -> new TreeMap<>()).put(track.epoch(), track);
     updateAwaited(track.node());
   }
 

@@ -190,8 +190,7 @@ final class TombstonesIT {
 
   /** Kafka removes both the row and the tombstone from the topic, as the other tests assume. */
   @Test
-  @FullSuite(
-      reason = "waits for Kafka's cleaner; tableClosedForTooLong_isReadAgain always runs")
+  @FullSuite(reason = "waits for Kafka's cleaner; tableClosedForTooLong_isReadAgain always runs")
   void rowWhoseTombstoneKafkaRemovedUnread_isGone() throws Exception {
     Duration kept = Duration.ofSeconds(8);
     try (TestKafka kafka = withRows(TestKafka.start())) {
