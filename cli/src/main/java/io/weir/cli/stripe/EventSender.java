@@ -41,8 +41,8 @@ final class EventSender implements AutoCloseable {
   /**
    * Sends the events of a batch that has begun, and returns the result of each.
    *
-   * @throws CommandFailedException if Stripe does not answer, or accepts no events; the state then
-   *     has the known results of the batch
+   * @throws CommandFailedException if Stripe does not answer or accepts no events. The known
+   *     results of the batch are then recorded in the state
    */
   Map<MeterEvent, Stripe.Answer> send(Collection<MeterEvent> events) {
     Map<String, List<MeterEvent>> byLane = new LinkedHashMap<>();
@@ -75,7 +75,10 @@ final class EventSender implements AutoCloseable {
     return answers;
   }
 
-  /** Sends the events of a lane, until Stripe does not answer for an event of any lane. */
+  /**
+   * Sends the events of a lane in order. Stops if Stripe has not answered for an event of this lane
+   * or another one.
+   */
   private void sendInOrder(
       List<MeterEvent> lane,
       Map<MeterEvent, Stripe.Answer> answers,

@@ -2,15 +2,15 @@
 package io.weir.cli.stripe;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.cli.console.PolicyText;
 import java.util.EnumMap;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
-/** Counts rows by result, and prints those that need attention. Not thread-safe. */
+/** Counts rows by result, and prints the rows that need attention. Not thread-safe. */
 final class ExportReport {
-  /** Maximum number of kept rows that are printed; the file has all of them. */
+  /** Maximum number of kept rows to print. The file has all kept rows. */
   private static final int MAX_PRINTED = 20;
 
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -57,29 +57,24 @@ final class ExportReport {
     foreign++;
   }
 
-  void skipped(String place, ExportedRow.NoRowException notARow) {
+  void skipped(String warning) {
     skipped++;
-    warn(place + " is skipped: " + notARow.getMessage());
+    warnings.accept(warning);
   }
 
   void kept(String place, RowJudge.Keep why) {
     kept.merge(why.reason(), 1L, Long::sum);
     if (kept() <= MAX_PRINTED) {
-      warn(place + ": " + why.reason() + ": " + why.detail());
+      warnings.accept(place + ": " + why.reason() + ": " + why.detail());
     } else if (kept() == MAX_PRINTED + 1) {
-      warn("further rows that cannot be sent are not printed");
+      warnings.accept("further rows that cannot be sent are not printed");
     }
-  }
-
-  void warn(String warning) {
-    warnings.accept(warning);
   }
 
   void passed(RowJudge.Why why) {
     passed.merge(why, 1L, Long::sum);
   }
 
-  /** Returns the number of rows that were kept. */
   long kept() {
     return kept.values().stream().mapToLong(Long::longValue).sum();
   }
@@ -101,7 +96,6 @@ final class ExportReport {
         + " have the same identifiers. The usage in Stripe may lack these quantities";
   }
 
-  /** Returns a summary in one line. */
   String summary() {
     StringBuilder text = new StringBuilder(isDryRun ? "would send " : "sent ");
     text.append(number(sent, "event"));
@@ -129,6 +123,6 @@ final class ExportReport {
   }
 
   private static String number(long count, String what) {
-    return String.format(Locale.ROOT, "%d %s%s", count, what, count == 1 ? "" : "s");
+    return PolicyText.count(count, what, what + "s");
   }
 }

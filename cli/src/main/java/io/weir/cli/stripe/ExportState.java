@@ -9,6 +9,7 @@ import io.weir.cli.console.CommandFailedException;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.UsageRow;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
@@ -24,9 +25,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The state of the export, in memory and in a {@link StateFile}. It holds the read and closed
  * position of each partition, the completed rows, and the rows that were being sent when the
- * process ended. A batch begins with {@link #begin} and ends with {@link #commit}. The entry of
- * {@code begin} lists the rows that may have been sent if the process ends before {@code commit}.
- * Not thread-safe.
+ * process ended. A batch begins with {@link #begin} and ends with {@link #commit}. If the process
+ * ends between these calls, the rows of the batch may have been sent. Not thread-safe.
  *
  * <p>A reset aggregator writes rows again, and the export recognizes them. The CLOSE row of a
  * window marks all FINAL rows of the window as exported. A FINAL row after the newest CLOSE, and an
@@ -34,24 +34,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class ExportState implements AutoCloseable {
   /**
-   * Time for which ids of adjustments are kept after the end of their window. A call may be counted
-   * up to 35 days late. Kafka then keeps its record for another 35 days, in which a reset
-   * aggregator may count it again.
+   * Time for which ids of adjustments are kept after the end of their window. The aggregator can
+   * count a call up to 35 days late. Kafka keeps the record of the call for another 35 days, in
+   * which a reset aggregator can count the call again.
    */
   static final Duration MEMORY = Duration.ofDays(75);
 
   private static final Set<String> MEMBERS =
       Set.of(
-          "stripe_export",
-          "cluster",
-          "since",
-          "topic",
-          "partitions",
-          "begin",
-          "keep",
-          "broken",
-          "end",
-          "unjoined");
+          "stripe_export cluster since topic partitions begin keep broken end unjoined".split(" "));
 
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final TypeReference<Map<String, Long>> TIMES = new TypeReference<>() {};
@@ -68,8 +59,8 @@ final class ExportState implements AutoCloseable {
   private ExportedRows changes = new ExportedRows();
 
   /**
-   * Time of the first try of each event that Stripe may or may not have. An entry stays while its
-   * row is kept, independently of the mapping and of the row's age.
+   * Time of the first attempt to send each event that Stripe may have. An entry stays while its row
+   * is kept, independently of the mapping and of the row's age.
    */
   private final Map<String, Long> pending = new HashMap<>();
 
@@ -80,20 +71,20 @@ final class ExportState implements AutoCloseable {
   private final Map<String, RowJudge.Reason> kept = new HashMap<>();
 
   /** The rows that the current batch keeps. */
-  private final Set<String> keeping = new HashSet<>();
+  private Set<String> keeping = Set.of();
 
-  /** Events that Stripe has, of a batch that did not end. */
+  /** Events that Stripe has accepted from a batch that did not end. */
   private final Set<String> sent = new HashSet<>();
 
   /** The events of the batch that has begun. */
-  private final Set<String> begun = new HashSet<>();
+  private Set<String> begun = Set.of();
 
-  /** Those of these events that are in no earlier batch. */
-  private final Set<String> fresh = new HashSet<>();
+  /** The events of the begun batch that are in no earlier batch. */
+  private Set<String> fresh = Set.of();
 
   private @Nullable String cluster;
 
-  /** Id of the topic to which the offsets belong; null in a file without it. */
+  /** Id of the topic to which the offsets belong; null if the file does not state it. */
   private @Nullable String topicId;
 
   /**
@@ -112,28 +103,39 @@ final class ExportState implements AutoCloseable {
   }
 
   /**
-   * Reads the state.
+   * Opens the file and reads the state.
    *
+   * @param isReadOnly whether nothing may change in the file
    * @param cluster id of the cluster; must equal the id in the file if the file exists
    * @param since rows of windows that start at or after this time are sent; null to use the file's
    *     value
    * @param now the current time
-   * @throws CommandFailedException if the file cannot be read, belongs to another cluster or has
-   *     another {@code since}, or is missing while {@code since} is null
+   * @throws CommandFailedException if the file cannot be read, is in use, belongs to another
+   *     cluster or has another {@code since}, or is missing while {@code since} is null
    */
-  static ExportState open(StateFile file, String cluster, @Nullable Instant since, Instant now) {
-    ExportState state = new ExportState(file);
+  static ExportState open(
+      Path path, boolean isReadOnly, String cluster, @Nullable Instant since, Instant now) {
+    ExportState state = new ExportState(new StateFile(path, isReadOnly));
     try {
-      file.read(state::apply);
-      if (state.cluster == null && file.exists()) {
+      state.read(cluster, since, now);
+      return state;
+    } catch (RuntimeException failed) {
+      state.close();
+      throw failed;
+    }
+  }
+
+  private void read(String cluster, @Nullable Instant since, Instant now) {
+    try {
+      file.read(this::apply);
+      if (this.cluster == null && file.exists()) {
         throw file.damaged(null);
       }
-      state.require(cluster, since);
+      require(cluster, since);
       long oldest = now.minus(MEMORY).toEpochMilli();
-      state.rows.adjustments.values().removeIf(end -> end < oldest);
-      state.rows.resent.values().removeIf(end -> end < oldest);
-      file.replace(state.snapshot());
-      return state;
+      rows.adjustments.values().removeIf(end -> end < oldest);
+      rows.resent.values().removeIf(end -> end < oldest);
+      file.replace(snapshot());
     } catch (IOException failed) {
       throw file.failed(failed);
     }
@@ -175,14 +177,14 @@ final class ExportState implements AutoCloseable {
   }
 
   /**
-   * Records the id of the topic. If it has changed, the topic was recreated and the old offsets are
-   * invalid: all partitions are read from their beginning. Exported rows are recognized in the
-   * partition of their client, which depends on the number of partitions.
+   * Records the id of the topic. If the id has changed, the topic was recreated and the old offsets
+   * are invalid: all partitions are read from their beginning. The export recognizes exported rows
+   * only in the partition of their client. That partition depends on the number of partitions.
    *
    * @param count number of partitions of the topic
    * @return whether the topic was recreated
-   * @throws CommandFailedException if it was recreated with another number of partitions; the state
-   *     is unchanged
+   * @throws CommandFailedException if the topic was recreated with another number of partitions;
+   *     the state then does not change
    */
   boolean ofTopic(String id, int count) {
     boolean isRecreated = topicId != null && !topicId.equals(id);
@@ -218,12 +220,12 @@ final class ExportState implements AutoCloseable {
     unjoined.getOrDefault(partition, new HashSet<>()).removeAll(recordIds);
   }
 
-  /** Returns whether a row that was kept before was sent since then. */
+  /** Returns whether a kept row was sent later. */
   boolean isResent(UsageRow row) {
     return rows.resent.containsKey(row.recordId());
   }
 
-  /** Records that a row that was kept before is sent. */
+  /** Records that a kept row is sent. */
   void sentKept(UsageRow row) {
     changes.resent.put(row.recordId(), row.window().endEpochMillis());
     rows.resent.put(row.recordId(), row.window().endEpochMillis());
@@ -248,13 +250,12 @@ final class ExportState implements AutoCloseable {
         : null;
   }
 
-  /** Returns whether the id of an adjustment may have been forgotten. */
+  /** Returns whether a row is an adjustment whose id the state may no longer have. */
   static boolean isForgotten(UsageRow row, Instant now) {
     return row.type() == UsageRow.Type.ADJUSTMENT
         && row.window().endEpochMillis() < now.minus(MEMORY).toEpochMilli();
   }
 
-  /** Records a CLOSE row. */
   void close(CloseRow row) {
     int partition = row.inputPartition();
     unjoined.remove(partition);
@@ -276,20 +277,23 @@ final class ExportState implements AutoCloseable {
     append(line("begin", tried));
   }
 
-  /** Returns whether Stripe is known to have a row's event, though its batch did not end. */
+  /** Returns whether Stripe has accepted a row's event from a batch that did not end. */
   boolean isSent(String recordId) {
     return sent.contains(recordId);
   }
 
-  /** Returns when a row's event may have been tried first; null if Stripe cannot have it. */
+  /**
+   * Returns the time of the first attempt to send a row's event; null if Stripe cannot have the
+   * event.
+   */
   @Nullable Instant firstTried(String recordId) {
     Long at = pending.get(recordId);
     return at == null ? null : Instant.ofEpochMilli(at);
   }
 
   /**
-   * Removes the first try of a row's event, because the user has checked that Stripe does not have
-   * it.
+   * Removes the attempts to send a row's event, because the user has checked that Stripe does not
+   * have the event.
    */
   void forgetTried(String recordId) {
     pending.remove(recordId);
@@ -304,15 +308,14 @@ final class ExportState implements AutoCloseable {
     }
   }
 
-  /** Returns why a row was kept by a batch that did not end; null if it was not. */
+  /** Returns why a batch that did not end kept a row; null if no such batch kept it. */
   RowJudge.@Nullable Reason kept(String recordId) {
     return kept.get(recordId);
   }
 
   /** Records that it is unknown after this batch whether Stripe has a row's event. */
   void uncertain(String recordId) {
-    Instant at = Objects.requireNonNull(firstTried(recordId), "not begun");
-    changes.uncertain.put(recordId, at.toEpochMilli());
+    changes.uncertain.put(recordId, Objects.requireNonNull(pending.get(recordId), "not begun"));
   }
 
   /** Ends the batch: its rows are completed. */
@@ -332,7 +335,7 @@ final class ExportState implements AutoCloseable {
    * Records the results of the events of a batch that does not end.
    *
    * @param sent ids of the events that Stripe has
-   * @param unsent ids of the events that Stripe cannot have because of this batch
+   * @param unsent ids of the events that this batch has not delivered to Stripe
    */
   void broken(Collection<String> sent, Collection<String> unsent) {
     append(line("broken", Map.of("sent", sent, "unsent", unsent)));
@@ -348,13 +351,11 @@ final class ExportState implements AutoCloseable {
   }
 
   private void apply(JsonNode line) {
-    line.fieldNames()
-        .forEachRemaining(
-            name -> {
-              if (!MEMBERS.contains(name)) {
-                throw file.unknownMember(name);
-              }
-            });
+    for (String name : (Iterable<String>) line::fieldNames) {
+      if (!MEMBERS.contains(name)) {
+        throw file.unknownMember(name);
+      }
+    }
     if (line.has("cluster")) {
       cluster = line.path("cluster").asText();
       since = Instant.parse(line.path("since").asText());
@@ -369,17 +370,14 @@ final class ExportState implements AutoCloseable {
     }
     if (line.has("begin")) {
       Map<String, Long> events = JSON.convertValue(line.get("begin"), TIMES);
-      begun.clear();
-      begun.addAll(events.keySet());
-      fresh.clear();
-      fresh.addAll(begun);
+      begun = events.keySet();
+      fresh = new HashSet<>(begun);
       fresh.removeAll(pending.keySet());
       pending.putAll(events);
     }
     if (line.has("keep")) {
       Map<String, RowJudge.Reason> reasons = JSON.convertValue(line.get("keep"), REASONS);
-      keeping.clear();
-      keeping.addAll(reasons.keySet());
+      keeping = reasons.keySet();
       kept.putAll(reasons);
     }
     line.path("broken").path("sent").forEach(id -> sent.add(id.asText()));
@@ -405,9 +403,9 @@ final class ExportState implements AutoCloseable {
   private void end(ExportedRows batch) {
     pending.keySet().removeAll(begun);
     sent.removeAll(begun);
-    begun.clear();
+    begun = Set.of();
     kept.keySet().removeAll(keeping);
-    keeping.clear();
+    keeping = Set.of();
     pending.putAll(batch.uncertain);
     unjoined.keySet().removeAll(batch.closed.keySet());
     batch.finals.forEach((partition, ids) -> readAgain(partition, ids.keySet()));

@@ -9,14 +9,13 @@ import io.weir.topics.model.LedgerRow;
 import io.weir.topics.wire.LedgerRowCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import java.io.IOException;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A row of the ledger, as JSON and decoded. Immutable.
  *
  * @param row the decoded row
- * @param json its members, including those unknown to this version
- * @param place its position, for messages
+ * @param json the members of the row, including members that this version does not know
+ * @param place position of the row, for messages
  */
 record ExportedRow(LedgerRow row, JsonNode json, String place) {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -24,10 +23,11 @@ record ExportedRow(LedgerRow row, JsonNode json, String place) {
   /**
    * Reads a row.
    *
-   * @throws NoRowException if the record is not a ledger row
-   * @throws CommandFailedException if its version is unknown: skipping it would make the bill wrong
+   * @throws MalformedRecordException if the record is not a ledger row
+   * @throws CommandFailedException if the row's version is unknown, since skipping the row would
+   *     make the bill wrong
    */
-  static ExportedRow of(byte[] bytes, String place) throws NoRowException {
+  static ExportedRow of(byte[] bytes, String place) throws MalformedRecordException {
     try {
       JsonNode json = JSON.readTree(bytes);
       long version = json.path("schema_version").asLong();
@@ -36,23 +36,14 @@ record ExportedRow(LedgerRow row, JsonNode json, String place) {
             place + " is a row of schema_version " + version + ", which is unknown: update weir");
       }
       if (version < LedgerRow.SCHEMA_VERSION) {
-        throw new NoRowException("not a ledger row: it has no schema_version", null);
+        throw new MalformedRecordException("not a ledger row: it has no schema_version");
       }
       return new ExportedRow(LedgerRowCodec.decode(bytes), json, place);
     } catch (JsonProcessingException notJson) {
-      throw new NoRowException(
+      throw new MalformedRecordException(
           "not a ledger row: not JSON: " + notJson.getOriginalMessage(), notJson);
     } catch (IOException | MalformedRecordException notARow) {
-      throw new NoRowException("not a ledger row: " + notARow.getMessage(), notARow);
-    }
-  }
-
-  /** Thrown when a record is not a ledger row. */
-  static final class NoRowException extends Exception {
-    private static final long serialVersionUID = 1L;
-
-    NoRowException(String message, @Nullable Throwable cause) {
-      super(message, cause);
+      throw new MalformedRecordException("not a ledger row: " + notARow.getMessage(), notARow);
     }
   }
 }

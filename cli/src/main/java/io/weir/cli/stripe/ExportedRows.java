@@ -13,7 +13,7 @@ final class ExportedRows {
   /** The offset after the last record read, by partition. */
   @JsonProperty Map<Integer, Long> next = new HashMap<>();
 
-  /** The end of the last closed window. */
+  /** The end of the last closed window, by partition. */
   @JsonProperty Map<Integer, Long> closed = new HashMap<>();
 
   /** The FINAL rows after the newest CLOSE row, with the end of their window. */

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.cli.console.CommandFailedException;
+import io.weir.topics.wire.MalformedRecordException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -18,17 +19,17 @@ import java.time.Instant;
 import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /**
  * The file of rows that could not be sent, one JSON object a line, with the reason. Lines are
  * appended and never changed. If the process was killed, a row may occur twice, and a line may be
- * incomplete. Not thread-safe.
+ * incomplete.
  */
 final class KeptRows {
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  private final Path file;
-  private final List<String> lines = new ArrayList<>();
+  private KeptRows() {}
 
   /**
    * A line of the file.
@@ -44,37 +45,31 @@ final class KeptRows {
     }
   }
 
-  /** Creates an instance for a file, which is created with the first kept row. */
-  KeptRows(Path file) {
-    this.file = file;
-  }
-
-  /** Keeps a row with the next {@link #flush}. */
-  void add(RowJudge.Keep why, ExportedRow row, Instant now) {
-    ObjectNode line = JSON.createObjectNode();
-    line.put("kept_at", now.toString());
-    line.put("reason", why.reason().name());
-    line.put("detail", why.detail());
-    line.put("place", row.place());
-    line.set("row", row.json());
-    lines.add(line + "\n");
-  }
-
-  /** Writes the added rows. The rows are on disk when this method returns. */
-  void flush() {
-    if (lines.isEmpty()) {
+  /**
+   * Appends rows to a file, and creates the file if it does not exist. The rows are on disk when
+   * this method returns.
+   */
+  static void append(Path file, Map<ExportedRow, RowJudge.Keep> rows, Instant now) {
+    if (rows.isEmpty()) {
       return;
     }
+    StringBuilder lines = new StringBuilder();
+    rows.forEach(
+        (row, why) -> {
+          ObjectNode line = JSON.createObjectNode();
+          line.put("kept_at", now.toString()).put("reason", why.reason().name());
+          line.put("detail", why.detail()).put("place", row.place()).set("row", row.json());
+          lines.append(line).append('\n');
+        });
     try (FileChannel channel =
         FileChannel.open(
             file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
       String separator = endsWithinALine(channel) ? "\n" : "";
       channel.position(channel.size());
-      StateFile.write(channel, separator + String.join("", lines));
+      StateFile.write(channel, separator + lines);
     } catch (IOException failed) {
       throw new CommandFailedException(file + " (--kept) cannot be written: " + failed, failed);
     }
-    lines.clear();
   }
 
   private static boolean endsWithinALine(FileChannel channel) throws IOException {
@@ -86,7 +81,7 @@ final class KeptRows {
    * Reads the rows of a file of kept rows. Ignores incomplete lines, because the next export of the
    * topic keeps their rows again.
    *
-   * @throws CommandFailedException if it cannot be read, or a line is not a row
+   * @throws CommandFailedException if the file cannot be read, or a line is not a row
    */
   static List<Line> read(Path file) {
     List<Line> rows = new ArrayList<>();
@@ -111,7 +106,7 @@ final class KeptRows {
                 kept.path("detail").asText(),
                 Instant.parse(kept.path("kept_at").asText())));
       }
-    } catch (IOException | DateTimeParseException | ExportedRow.NoRowException failed) {
+    } catch (IOException | DateTimeParseException | MalformedRecordException failed) {
       throw new CommandFailedException(file + " (--rows) cannot be read: " + failed, failed);
     }
     return rows;

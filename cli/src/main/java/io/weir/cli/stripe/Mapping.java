@@ -9,7 +9,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Maps clients to Stripe's customers, and meters to Stripe's events. Immutable.
@@ -39,54 +38,34 @@ record Mapping(
     metersNotBilled = Set.copyOf(metersNotBilled);
   }
 
-  /** Thrown when a text is not a valid mapping. The message lists all problems. */
-  public static final class WrongMappingException extends Exception {
-    private static final long serialVersionUID = 1L;
-
-    WrongMappingException(List<String> problems) {
-      super(String.join("; ", problems));
-    }
-  }
-
   /**
    * Reads a mapping from YAML or JSON.
    *
-   * @throws WrongMappingException if the text is not a valid mapping
+   * @throws IllegalArgumentException if the text is not a valid mapping; the message lists all
+   *     problems
    */
-  public static Mapping parse(String yaml) throws WrongMappingException {
+  static Mapping parse(String yaml) {
     try {
       return new Reader().read(YamlTree.of(yaml));
     } catch (YamlTree.NotYamlException notYaml) {
-      throw new WrongMappingException(List.of(String.valueOf(notYaml.getMessage())));
+      throw new IllegalArgumentException(notYaml.getMessage(), notYaml);
     }
-  }
-
-  /** Returns Stripe's customer of a client; null if the mapping has none. */
-  @Nullable String customer(String client) {
-    return customers.get(client);
-  }
-
-  /** Returns Stripe's event name of a meter; null if the mapping has none. */
-  @Nullable String event(String meter) {
-    return events.get(meter);
   }
 
   /** Reads a tree, and collects its problems. */
   private static final class Reader {
     private final List<String> problems = new ArrayList<>();
 
-    Mapping read(JsonNode root) throws WrongMappingException {
+    Mapping read(JsonNode root) {
       if (!root.isObject()) {
-        throw new WrongMappingException(List.of("must be a mapping with customers and meters"));
+        throw new IllegalArgumentException("must be a mapping with customers and meters");
       }
-      root.fieldNames().forEachRemaining(name -> requireKnown(name, MEMBERS, ""));
+      requireKnown(root, MEMBERS, "");
       JsonNode notBilled = root.path("not_billed");
       if (!notBilled.isMissingNode() && !notBilled.isObject()) {
         problems.add("not_billed must be a mapping with clients, meters or both");
       }
-      notBilled
-          .fieldNames()
-          .forEachRemaining(name -> requireKnown(name, Set.of("clients", "meters"), "not_billed."));
+      requireKnown(notBilled, Set.of("clients", "meters"), "not_billed.");
       Map<String, String> customers = names(root.path("customers"), "customers");
       Map<String, String> events = names(root.path("meters"), "meters");
       Set<String> clients = list(notBilled.path("clients"), "not_billed.clients");
@@ -96,17 +75,23 @@ record Mapping(
       events.values().stream()
           .filter(event -> event.length() > MAX_EVENT_NAME)
           .forEach(event -> problems.add("meters: " + event + " is longer than 100 characters"));
-      boolean sendsNegative = negative(root.path("negative"));
-      if (!problems.isEmpty()) {
-        throw new WrongMappingException(problems);
+      JsonNode negative = root.path("negative");
+      String word = negative.isMissingNode() ? "keep" : String.valueOf(negative.textValue());
+      if (!Set.of("keep", "send").contains(word)) {
+        problems.add("negative must be keep or send, but is " + negative);
       }
-      return new Mapping(customers, events, clients, meters, sendsNegative);
+      if (!problems.isEmpty()) {
+        throw new IllegalArgumentException(String.join("; ", problems));
+      }
+      return new Mapping(customers, events, clients, meters, word.equals("send"));
     }
 
-    private void requireKnown(String name, Set<String> known, String prefix) {
-      if (!known.contains(name)) {
-        problems.add(
-            prefix + name + " is not known; there are " + known.stream().sorted().toList());
+    private void requireKnown(JsonNode node, Set<String> known, String prefix) {
+      for (String name : (Iterable<String>) node::fieldNames) {
+        if (!known.contains(name)) {
+          problems.add(
+              prefix + name + " is not known; there are " + known.stream().sorted().toList());
+        }
       }
     }
 
@@ -144,15 +129,6 @@ record Mapping(
         names.add(name.asText());
       }
       return names;
-    }
-
-    private boolean negative(JsonNode node) {
-      String value = node.asText("keep");
-      boolean isWord = node.isMissingNode() || node.isTextual();
-      if (!isWord || !Set.of("keep", "send").contains(value)) {
-        problems.add("negative must be keep or send, but is " + node);
-      }
-      return value.equals("send");
     }
   }
 }

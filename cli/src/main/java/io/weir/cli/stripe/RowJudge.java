@@ -23,19 +23,15 @@ final class RowJudge {
     this.since = since;
   }
 
-  /** The decision on a row. */
   sealed interface Verdict permits Send, Keep, Pass {}
 
-  /** The row is sent. */
   record Send(MeterEvent event) implements Verdict {}
 
   /** The row cannot be sent, and is kept for a person to decide. */
   record Keep(Reason reason, String detail) implements Verdict {}
 
-  /** The row need not be sent. */
   record Pass(Why why) implements Verdict {}
 
-  /** Why a row need not be sent. */
   enum Why {
     NOT_BILLED("of clients and meters that are not billed"),
     NO_QUANTITY("without a quantity"),
@@ -53,7 +49,6 @@ final class RowJudge {
     }
   }
 
-  /** Why a row is kept. */
   enum Reason {
     UNMAPPED_CLIENT,
     UNMAPPED_METER,
@@ -63,7 +58,6 @@ final class RowJudge {
     REFUSED
   }
 
-  /** Judges a row. */
   Verdict judge(UsageRow row, Instant now) {
     String client = row.key().client();
     String meter = row.key().meter();
@@ -76,41 +70,36 @@ final class RowJudge {
     if (row.count().quantity() == 0) {
       return new Pass(Why.NO_QUANTITY);
     }
-    String customer = mapping.customer(client);
+    String customer = mapping.customers().get(client);
     if (customer == null) {
       return new Keep(
           Reason.UNMAPPED_CLIENT, "the client '" + client + "' has no customer in the mapping");
     }
-    String event = mapping.event(meter);
+    String event = mapping.events().get(meter);
     if (event == null) {
       return new Keep(
           Reason.UNMAPPED_METER, "the meter '" + meter + "' has no event name in the mapping");
     }
-    return judge(
-        row,
-        new MeterEvent(event, row.recordId(), seconds(row, now), customer, row.count().quantity()),
-        now);
-  }
-
-  private Verdict judge(UsageRow row, MeterEvent event, Instant now) {
-    if (event.value() < 0 && !mapping.sendsNegative()) {
+    long quantity = row.count().quantity();
+    if (quantity < 0 && !mapping.sendsNegative()) {
       return new Keep(
           Reason.NEGATIVE,
-          "the quantity is " + event.value() + "; credit it, or see negative: in the mapping");
+          "the quantity is " + quantity + "; credit it, or see negative: in the mapping");
     }
-    Instant time = Instant.ofEpochSecond(event.timestampEpochSeconds());
+    long timestamp = seconds(row, now);
+    Instant time = Instant.ofEpochSecond(timestamp);
     if (time.isBefore(now.minus(MAX_AGE))) {
       return new Keep(
           Reason.TOO_OLD,
           row.type() + " of " + time + ": Stripe accepts no event older than 35 days");
     }
-    return new Send(event);
+    return new Send(new MeterEvent(event, row.recordId(), timestamp, customer, quantity));
   }
 
   /**
-   * Returns the time of the usage. For a FINAL row it is the start of the window, which selects the
-   * billing period. For an adjustment it is the time of the adjustment, so that a later invoice
-   * includes it if the window's invoice is already out.
+   * Returns the time of the usage. For a FINAL row, this is the start of the window, which selects
+   * the billing period. For an adjustment, this is the time of the adjustment. If the invoice of
+   * the window is already out, a later invoice then includes the adjustment.
    */
   private static long seconds(UsageRow row, Instant now) {
     long millis =

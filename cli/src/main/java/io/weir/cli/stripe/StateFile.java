@@ -22,12 +22,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file of JSON lines, which are on disk when a method returns. Only the last line may be
- * incomplete, if the process ended while writing; it is then ignored. Only one process at a time
- * may use the file. Not thread-safe.
+ * A file of JSON lines. A line is on disk when the method that writes it returns. If the process
+ * ended while writing, the last line is incomplete, and {@link #read} ignores it. Only one process
+ * at a time may use the file. Not thread-safe.
  */
 final class StateFile implements AutoCloseable {
-  /** Size in bytes from which superseded lines are removed. */
+  /** File size in bytes from which the file is rewritten without superseded lines. */
   private static final long LARGE = 16L << 20;
 
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -69,8 +69,8 @@ final class StateFile implements AutoCloseable {
   }
 
   /**
-   * Passes the lines of the file to a visitor; none if there is no file. An {@link
-   * IllegalArgumentException} of the visitor means that the line is wrong.
+   * Passes the lines of the file to a visitor; no line if there is no file. The visitor throws
+   * {@link IllegalArgumentException} if a line is wrong.
    */
   void read(Consumer<JsonNode> visitor) throws IOException {
     if (!exists()) {
@@ -98,15 +98,12 @@ final class StateFile implements AutoCloseable {
     }
   }
 
-  /** Appends a line. */
   void append(String line) throws IOException {
-    if (channel == null) {
-      return;
+    if (channel != null) {
+      write(channel, line + "\n");
     }
-    write(channel, line + "\n");
   }
 
-  /** Replaces all lines. */
   void replace(String lines) throws IOException {
     if (isReadOnly) {
       return;
@@ -142,12 +139,11 @@ final class StateFile implements AutoCloseable {
     channel.force(false);
   }
 
-  /** Returns whether there is a file. */
   boolean exists() {
     return Files.exists(path);
   }
 
-  /** Returns the exception for a file whose content no export has written. */
+  /** Returns the exception for an empty or damaged file. */
   CommandFailedException damaged(@Nullable Throwable cause) {
     return new CommandFailedException(
         path

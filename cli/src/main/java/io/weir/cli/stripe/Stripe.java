@@ -6,20 +6,19 @@ interface Stripe {
   /** Sends an event, and waits for the result. */
   Answer send(MeterEvent event) throws InterruptedException;
 
-  /** The result of sending an event. */
   sealed interface Answer permits Accepted, Refused, NoAnswer {}
 
   /**
    * Stripe has the event.
    *
-   * @param before whether Stripe had it before this call
+   * @param before whether Stripe had the event before this call
    */
   record Accepted(boolean before) implements Answer {}
 
   /**
    * Stripe refuses this event.
    *
-   * @param mayHave whether Stripe may have accepted it at an earlier try
+   * @param mayHave whether Stripe may have accepted the event at an earlier attempt
    */
   record Refused(String message, boolean mayHave) implements Answer {}
 

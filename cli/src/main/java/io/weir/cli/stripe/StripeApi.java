@@ -15,8 +15,9 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Sends meter events, and retries after these failures: no response, 409 and 429 (Stripe limits
- * concurrent calls of a customer and meter, and calls a second), and 5xx. Thread-safe.
+ * Sends meter events. Retries if Stripe does not respond, or responds with 409, 429 or 5xx. Stripe
+ * limits the concurrent calls of a customer and meter, and the calls a second, with 409 and 429.
+ * Thread-safe.
  */
 final class StripeApi implements Stripe {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -133,8 +134,8 @@ final class StripeApi implements Stripe {
   }
 
   /**
-   * Returns whether an error means that the event exists. The code is documented, but Stripe also
-   * sends responses with only the sentence.
+   * Returns whether an error means that the event exists. Stripe documents the error code, but some
+   * of its responses have only the error message.
    */
   private static boolean isDuplicate(String body) {
     JsonNode error = error(body);
@@ -142,7 +143,7 @@ final class StripeApi implements Stripe {
         || error.path("message").asText().contains("already exists with identifier");
   }
 
-  /** Returns the error message of a response without the key, which Stripe repeats in part. */
+  /** Returns the error message of a response, without the secret key. */
   private String explained(String body) {
     String message = error(body).path("message").asText().replace(key, "***");
     if (message.isEmpty()) {

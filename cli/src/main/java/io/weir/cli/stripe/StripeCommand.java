@@ -4,6 +4,8 @@ package io.weir.cli.stripe;
 import io.weir.cli.console.Bars;
 import io.weir.cli.console.StopRequest;
 import io.weir.cli.console.Terminal;
+import io.weir.cli.records.ReadProgress;
+import io.weir.cli.records.TopicReader;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.catalog.Topics;
@@ -14,6 +16,7 @@ import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.Callable;
@@ -153,47 +156,51 @@ final class StripeCommand implements Callable<Integer> {
         "--rows must be another file than --kept, to which rows are appended: move it first");
     Mapping names = mapping();
     StripeApi stripe = new StripeApi(url, dryRun ? "" : key(), retryFor, rate);
-    StripeExport.Settings settings = settings(keptFile, names);
+    KafkaConnection kafka = terminal.weir().kafka();
+    String cluster;
+    String topicId;
+    try (TopicAdmin admin = TopicAdmin.connect(kafka)) {
+      cluster = admin.clusterId();
+      topicId = admin.topicId(Topics.LEDGER);
+    }
     ExportReport report = new ExportReport(dryRun, terminal.out()::println, terminal::warn);
     try (ProgressBar bar = Bars.named("export").build();
         StopRequest stop = StopRequest.watch()) {
-      StripeExport running =
-          new StripeExport(
-              settings, stripe, report, (what, done, total) -> Bars.show(bar, what, done, total));
-      try {
-        if (rows == null) {
-          running.exportTopic(follow, stop::isRequested);
+      ReadProgress progress = (what, done, total) -> Bars.show(bar, what, done, total);
+      try (ExportState exported = ExportState.open(state, dryRun, cluster, since, Instant.now());
+          EventSender sender = new EventSender(stripe, exported, parallel)) {
+        StripeExport export =
+            new StripeExport(
+                exported, sender, names, Clock.systemUTC(), keptFile, acceptGap, report);
+        if (rows != null) {
+          export.exportKept(rows, resendUncertain, progress);
         } else {
-          running.exportKept(rows, resendUncertain);
+          try (TopicReader reader = new TopicReader(kafka, Topics.LEDGER)) {
+            noteRecreated(exported.ofTopic(topicId, reader.partitionCount()));
+            export.exportTopic(reader, follow, stop::isRequested, progress);
+          }
         }
       } finally {
-        terminal.out().println(report.summary() + (report.kept() > 0 ? in(keptFile) : ""));
-        if (!report.warning().isEmpty()) {
-          terminal.warn(report.warning());
-        }
+        print(report, keptFile);
       }
       return report.kept() + report.skipped() > 0 ? HAS_KEPT : 0;
     }
   }
 
-  private StripeExport.Settings settings(Path keptFile, Mapping names) throws TopicAdminException {
-    KafkaConnection kafka = terminal.weir().kafka();
-    try (TopicAdmin admin = TopicAdmin.connect(kafka)) {
-      return new StripeExport.Settings(
-          kafka,
-          admin.clusterId(),
-          admin.topicId(Topics.LEDGER),
-          state,
-          keptFile,
-          names,
-          since,
-          acceptGap,
-          parallel);
+  private void noteRecreated(boolean isRecreated) {
+    if (isRecreated) {
+      terminal.warn(
+          "the ledger topic was recreated: the export reads it from the beginning and skips rows"
+              + " that were exported before");
     }
   }
 
-  private String in(Path keptFile) {
-    return dryRun ? "" : ", in " + keptFile;
+  private void print(ExportReport report, Path keptFile) {
+    String place = dryRun || report.kept() == 0 ? "" : ", in " + keptFile;
+    terminal.out().println(report.summary() + place);
+    if (!report.warning().isEmpty()) {
+      terminal.warn(report.warning());
+    }
   }
 
   private void requireOptions() {
@@ -248,7 +255,7 @@ final class StripeCommand implements Callable<Integer> {
       return Mapping.parse(Files.readString(mapping));
     } catch (IOException unreadable) {
       throw terminal.wrong("--mapping " + mapping + " cannot be read: " + unreadable);
-    } catch (Mapping.WrongMappingException wrong) {
+    } catch (IllegalArgumentException wrong) {
       throw terminal.wrong("--mapping " + mapping + ": " + wrong.getMessage());
     }
   }

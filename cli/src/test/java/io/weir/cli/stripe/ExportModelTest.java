@@ -178,8 +178,7 @@ final class ExportModelTest {
     random = new Random(seed);
     UsageRow row = LedgerOfCalls.row("client0", "GET /", BEGIN, 7);
     Path path = folder.resolve("state");
-    try (StateFile file = new StateFile(path, false);
-        ExportState state = ExportState.open(file, "c", BEGIN, clock.now)) {
+    try (ExportState state = ExportState.open(path, false, "c", BEGIN, clock.now)) {
       state.begin(List.of(row.recordId()), clock.now); // and killed
     }
     add(row);
@@ -220,8 +219,8 @@ final class ExportModelTest {
     }
     records.add(new ConsumerRecord<>("ledger", 0, 5, null, LedgerRowCodec.encode(topic.get(0))));
     ExportReport report = silentReport();
-    try (StateFile file = new StateFile(folder.resolve("state"), false);
-        ExportState state = ExportState.open(file, "c", BEGIN, clock.now);
+    try (ExportState state =
+            ExportState.open(folder.resolve("state"), false, "c", BEGIN, clock.now);
         EventSender sender = new EventSender(this::takeWell, state, 1)) {
       exporter(state, sender, report).exportRecords(records);
       assertEquals(Map.of(0, 6L), state.next());
@@ -243,21 +242,18 @@ final class ExportModelTest {
   @Test
   void topicThatWasRecreated_isReadFromItsBeginning_alsoAfterARestart() throws Exception {
     Path path = folder.resolve("state");
-    try (StateFile file = new StateFile(path, false);
-        ExportState state = ExportState.open(file, "c", BEGIN, clock.now)) {
+    try (ExportState state = ExportState.open(path, false, "c", BEGIN, clock.now)) {
       assertFalse(state.ofTopic("first", 1));
       state.read(0, 40);
       state.commit();
       assertFalse(state.ofTopic("first", 1));
     }
-    try (StateFile file = new StateFile(path, false);
-        ExportState state = ExportState.open(file, "c", BEGIN, clock.now)) {
+    try (ExportState state = ExportState.open(path, false, "c", BEGIN, clock.now)) {
       assertEquals(Map.of(0, 40L), state.next());
       assertTrue(state.ofTopic("second", 1));
       assertEquals(Map.of(0, 0L), state.next());
     }
-    try (StateFile file = new StateFile(path, false);
-        ExportState state = ExportState.open(file, "c", BEGIN, clock.now)) {
+    try (ExportState state = ExportState.open(path, false, "c", BEGIN, clock.now)) {
       assertFalse(state.ofTopic("second", 1));
       assertEquals(Map.of(0, 0L), state.next());
     }
@@ -269,16 +265,14 @@ final class ExportModelTest {
   @Test
   void topicThatWasRecreatedWithOtherPartitions_isRefused_alsoAtTheNextStart() throws Exception {
     Path path = folder.resolve("state");
-    try (StateFile file = new StateFile(path, false);
-        ExportState state = ExportState.open(file, "c", BEGIN, clock.now)) {
+    try (ExportState state = ExportState.open(path, false, "c", BEGIN, clock.now)) {
       state.ofTopic("first", 2);
       state.read(1, 40);
       state.commit();
     }
     for (int start = 0; start < 2; start++) {
       for (int partitions : List.of(1, 3)) {
-        try (StateFile file = new StateFile(path, false);
-            ExportState state = ExportState.open(file, "c", BEGIN, clock.now)) {
+        try (ExportState state = ExportState.open(path, false, "c", BEGIN, clock.now)) {
           assertThrows(CommandFailedException.class, () -> state.ofTopic("second", partitions));
           assertEquals(Map.of(1, 40L), state.next());
         }
@@ -446,11 +440,11 @@ final class ExportModelTest {
   }
 
   private void exportTopic(String id) {
-    try (StateFile file = new StateFile(folder.resolve("state"), false);
-        ExportState state = ExportState.open(file, "c", BEGIN, clock.now);
+    try (ExportState state =
+            ExportState.open(folder.resolve("state"), false, "c", BEGIN, clock.now);
         EventSender sender = new EventSender(this::takeWell, state, 1)) {
       state.ofTopic(id, 1);
-      RowExporter exporter = exporter(state, sender);
+      StripeExport exporter = exporter(state, sender);
       if (next(state) < topic.size()) {
         exporter.exportRecords(records(next(state), topic.size()));
       }
@@ -461,8 +455,8 @@ final class ExportModelTest {
   void eventThatStripeHadThoughItWasNeverTried_isWarnedOf() throws Exception {
     add(LedgerOfCalls.row("client0", "GET /", BEGIN, 7));
     ExportReport report = silentReport();
-    try (StateFile file = new StateFile(folder.resolve("state"), false);
-        ExportState state = ExportState.open(file, "c", BEGIN, clock.now);
+    try (ExportState state =
+            ExportState.open(folder.resolve("state"), false, "c", BEGIN, clock.now);
         EventSender sender = new EventSender(event -> new Stripe.Accepted(true), state, 1)) {
       exporter(state, sender, report).exportRecords(records(0, 1));
     }
@@ -474,10 +468,10 @@ final class ExportModelTest {
     if (Files.exists(folder.resolve("kept"))) {
       Files.move(folder.resolve("kept"), again, StandardCopyOption.REPLACE_EXISTING);
     }
-    try (StateFile file = new StateFile(folder.resolve("state"), false);
-        ExportState state = ExportState.open(file, "c", BEGIN, clock.now);
+    try (ExportState state =
+            ExportState.open(folder.resolve("state"), false, "c", BEGIN, clock.now);
         EventSender sender = new EventSender(this::takeWell, state, 1)) {
-      exporter(state, sender).exportKept(KeptRows.read(again), resendsUncertain);
+      exporter(state, sender).exportKept(again, resendsUncertain, (what, done, total) -> {});
     }
   }
 
@@ -527,10 +521,9 @@ final class ExportModelTest {
   /** Runs the export as a process that may be killed; returns whether it came to the end. */
   private boolean run() throws IOException {
     Path path = folder.resolve("state");
-    try (StateFile file = new StateFile(path, false);
-        ExportState state = ExportState.open(file, "c", BEGIN, clock.now);
+    try (ExportState state = ExportState.open(path, false, "c", BEGIN, clock.now);
         EventSender sender = new EventSender(this::take, state, 1)) {
-      RowExporter exporter = exporter(state, sender);
+      StripeExport exporter = exporter(state, sender);
       for (int from = next(state); from < topic.size(); from = next(state)) {
         exporter.exportRecords(records(from, Math.min(topic.size(), from + 7)));
         if (random.nextInt(30) == 0) {
@@ -547,19 +540,13 @@ final class ExportModelTest {
     }
   }
 
-  private RowExporter exporter(ExportState state, EventSender sender) {
+  private StripeExport exporter(ExportState state, EventSender sender) {
     return exporter(state, sender, silentReport());
   }
 
-  private RowExporter exporter(ExportState state, EventSender sender, ExportReport report) {
-    return new RowExporter(
-        state,
-        sender,
-        new RowJudge(mapping(), BEGIN),
-        clock,
-        folder.resolve("kept"),
-        acceptsGap,
-        report);
+  private StripeExport exporter(ExportState state, EventSender sender, ExportReport report) {
+    return new StripeExport(
+        state, sender, Mapping.parse(mapping), clock, folder.resolve("kept"), acceptsGap, report);
   }
 
   private static ExportReport silentReport() {
@@ -584,13 +571,5 @@ final class ExportModelTest {
     String text = Files.readString(path);
     int line = text.lastIndexOf('\n', text.length() - 2) + 1;
     Files.writeString(path, text.substring(0, line + random.nextInt(text.length() - line)));
-  }
-
-  private Mapping mapping() {
-    try {
-      return Mapping.parse(mapping);
-    } catch (Mapping.WrongMappingException wrong) {
-      throw new CommandFailedException("wrong", wrong);
-    }
   }
 }

@@ -51,8 +51,8 @@ final class MappingTest {
         "{customers: {a: c, a: d}, meters: {m: e}}| a"
       })
   void parse_wrong_isRefusedWithTheReason(String yaml, String reason) {
-    Mapping.WrongMappingException wrong =
-        assertThrows(Mapping.WrongMappingException.class, () -> Mapping.parse(yaml));
+    IllegalArgumentException wrong =
+        assertThrows(IllegalArgumentException.class, () -> Mapping.parse(yaml));
 
     assertTrue(String.valueOf(wrong.getMessage()).contains(reason), wrong::getMessage);
   }
