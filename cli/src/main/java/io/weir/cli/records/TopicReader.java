@@ -16,6 +16,7 @@ import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
@@ -134,6 +135,24 @@ public final class TopicReader implements AutoCloseable {
   }
 
   /**
+   * Returns for each partition the offset of its first record at or after a time, by the broker's
+   * clock, but at most the given end.
+   */
+  public Map<Integer, Long> offsetsAt(long epochMillis, Map<Integer, Long> ends) {
+    Map<TopicPartition, Long> times = new HashMap<>();
+    partitions.forEach(partition -> times.put(partition, epochMillis));
+    Map<Integer, Long> offsets = new HashMap<>(ends);
+    for (Map.Entry<TopicPartition, @Nullable OffsetAndTimestamp> found :
+        consumer.offsetsForTimes(times).entrySet()) {
+      OffsetAndTimestamp first = found.getValue();
+      if (first != null) {
+        offsets.merge(found.getKey().partition(), first.offset(), Math::min);
+      }
+    }
+    return offsets;
+  }
+
+  /**
    * Returns the number of offsets from the first offset to the given end, summed over the
    * partitions.
    */
@@ -216,6 +235,25 @@ public final class TopicReader implements AutoCloseable {
   public void follow(Visitor visitor) {
     consumer.resume(partitions);
     consumer.poll(POLL).forEach(visitor::visit);
+  }
+
+  /**
+   * Returns the value of the record at an offset; null if it has none, has expired or does not come
+   * in time. Skips the other records.
+   */
+  public byte @Nullable [] value(int partition, long offset) {
+    TopicPartition sought =
+        partitions.stream().filter(one -> one.partition() == partition).findFirst().orElseThrow();
+    consumer.pause(partitions);
+    consumer.resume(List.of(sought));
+    consumer.seek(sought, offset);
+    long deadlineNanos = System.nanoTime() + CALL_TIMEOUT.toNanos();
+    while (System.nanoTime() - deadlineNanos < 0) {
+      for (ConsumerRecord<@Nullable String, byte @Nullable []> record : consumer.poll(POLL)) {
+        return record.offset() == offset ? record.value() : null;
+      }
+    }
+    return null;
   }
 
   private static long end(Map<Integer, Long> ends, TopicPartition partition) {

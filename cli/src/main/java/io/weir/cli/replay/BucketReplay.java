@@ -3,8 +3,10 @@ package io.weir.cli.replay;
 
 import io.weir.cli.records.Rate;
 import io.weir.cli.records.Rates;
+import io.weir.cli.replay.ReplayReport.Finding;
 import java.io.IOException;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -19,14 +21,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class BucketReplay {
   /**
-   * Maximum number of states that a record may follow. After Redis lost charges, two histories are
-   * mixed.
+   * Maximum number of states that a record may follow. After Redis has lost charges, the records of
+   * two histories are mixed.
    */
   private static final int MAX_STATES = 16;
 
   /**
-   * Time for which late corrections of the previous bucket epoch may change a bucket that a
-   * correction began. Its stamps do not show them (decision 0005).
+   * If a correction began a bucket epoch, late corrections of the previous epoch can change the
+   * bucket for this time. The stamps do not show these corrections (decision 0005).
    */
   private static final long UNSEEN_CORRECTIONS_MICROS = 3_600_000_000L;
 
@@ -76,7 +78,7 @@ final class BucketReplay {
   /**
    * Decides all rows again.
    *
-   * @param progress receives the number of rows of each step
+   * @param progress receives the number of rows since the last call
    */
   void run(SortedRows.Merged rows, LongConsumer progress) throws IOException {
     long bucket = 0;
@@ -131,12 +133,7 @@ final class BucketReplay {
    * Returns whether the row repeats the previous one, because of a batch sent twice or a replay.
    */
   private boolean isRepeated(long[] row) {
-    for (int i = 0; i < Row.PLACE; i++) {
-      if (row[i] != lastRow[i]) {
-        return false;
-      }
-    }
-    return true;
+    return Arrays.equals(row, 0, Row.PLACE, lastRow, 0, Row.PLACE);
   }
 
   private void judge(long[] row) throws IOException {
@@ -222,8 +219,8 @@ final class BucketReplay {
 
   /**
    * Names the clock as the cause. The bucket's last charge keeps its time when the clock steps
-   * back. A denial then shows only an upper bound of what the bucket lacks, so it sets no new
-   * state.
+   * back. A denial then shows only an upper bound of the tokens that the bucket lacks, so it sets
+   * no new state.
    */
   private void explainByClock(Rate rate, long[] row, ReplayedBucket last) {
     long earliest = last.earliestMicros;
@@ -369,7 +366,8 @@ final class BucketReplay {
   }
 
   /**
-   * Judges a charge that begins a bucket epoch: it finds a full bucket, and its time is the epoch.
+   * Judges a charge that begins a bucket epoch. Such a charge finds a full bucket, and its time is
+   * the epoch.
    */
   private void judgeFirstCharge(Rate rate, long[] row, @Nullable ReplayedBucket before) {
     long epoch = row[Row.EPOCH];

@@ -19,7 +19,9 @@ import io.weir.cli.records.Rate;
 final class BucketRules {
   private static final long MICROS_PER_MILLI = 1_000;
 
-  /** The longest time to full that records have, 2^52 µs. Longer times are truncated to it. */
+  /**
+   * The longest time to full that records have, 2^52 µs. Longer times are truncated to this value.
+   */
   private static final long MAX_WAIT_MICROS = 1L << 52;
 
   /** An upper bound for sums that may overflow. */
@@ -101,25 +103,20 @@ final class BucketRules {
 
   /** Sets the state of a bucket that is full at a time and was never charged. */
   static void full(long epoch, int limit, ReplayedBucket state) {
+    state.become(new ReplayedBucket());
     state.isKnown = true;
     state.epoch = epoch;
-    state.charged = 0;
-    state.version = 0;
     state.limit = limit;
     state.fullAtMicros = epoch;
-    state.leastSlack = 0;
-    state.mostSlack = 0;
     state.earliestMicros = epoch;
     state.latestMicros = epoch;
-    state.leastUsed = 0;
-    state.mostUsed = 0;
   }
 
   /**
    * Returns whether a record follows from a state of its bucket under the same limit. If so, sets
    * the state after the record. {@code from} and {@code after} may be the same object.
    *
-   * @param gapTokens tokens that were charged in between, at unknown times
+   * @param gapTokens tokens that were charged between the state and the record, at unknown times
    */
   boolean follows(
       Rate rate, ReplayedBucket from, long[] row, long gapTokens, ReplayedBucket after) {
@@ -291,7 +288,7 @@ final class BucketRules {
   /**
    * Returns whether a bucket may have lacked tokens for a cost at a time.
    *
-   * @param gapTokens further tokens that may have been charged by then
+   * @param gapTokens further tokens that may have been charged before that time
    * @param epochMicros the earliest possible time
    */
   static boolean mayLack(

@@ -2,8 +2,11 @@
 package io.weir.cli.replay;
 
 import io.weir.cli.records.CallLine;
+import io.weir.cli.replay.Expectations.Expectation;
+import io.weir.cli.replay.ReplayReport.Finding;
 import io.weir.limits.policy.CacheFailureMode;
 import java.io.IOException;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,31 +20,33 @@ final class CallJudge {
    */
   private static final long NODE_CLOCK_MILLIS = 16_000;
 
-  /** The problem of a call that agrees with policies which may or may not match it. */
+  /** The problem of a call if the record does not show which policies were evaluated. */
   private static final String UNKNOWABLE = "unknowable";
 
   private final Expectations expectations;
-  private final RowSink sink;
+  private final SortedRows.Shards stamps;
+  private final SortedRows.Shards denials;
   private final ReplayTally tally;
   private final long[] row = new long[Row.WIDTH];
   private final long[] denialRow = new long[Row.DENIAL_WIDTH];
 
-  /** Receives rows. */
-  interface RowSink {
-    /** Receives the row of a stamp. The array is reused, so copy it to keep it. */
-    void stamp(long[] row) throws IOException;
-
-    /** Receives the row of a repeated denial. The array is reused, so copy it to keep it. */
-    void denial(long[] row) throws IOException;
-  }
-
-  CallJudge(Expectations expectations, RowSink sink, ReplayTally tally) {
+  /**
+   * Creates a judge.
+   *
+   * @param stamps receives the rows of stamps
+   * @param denials receives the rows of repeated denials
+   */
+  CallJudge(
+      Expectations expectations,
+      SortedRows.Shards stamps,
+      SortedRows.Shards denials,
+      ReplayTally tally) {
     this.expectations = expectations;
-    this.sink = sink;
+    this.stamps = stamps;
+    this.denials = denials;
     this.tally = tally;
   }
 
-  /** Judges a call. */
   void judge(CallLine call, long place) throws IOException {
     tally.call(call);
     if (call.decidedBy.isFailureMode()) {
@@ -124,7 +129,7 @@ final class CallJudge {
       row[Row.COST] = charge.cost == 0 ? call.cost : charge.cost;
       row[Row.LIMIT] = Row.limit(charge.limit, isLease);
       row[Row.PLACE] = place;
-      sink.stamp(row);
+      stamps.add(row);
     }
   }
 
@@ -163,30 +168,30 @@ final class CallJudge {
   }
 
   /**
-   * Returns the policies of a time near the call with which the call agrees; null if there are
-   * none. A node selects periods and policies by its own clock when it begins to process a call.
+   * Returns policies with which the call agrees, of a time near the call; null if there are none. A
+   * node selects periods and policies by its own clock when it begins to process a call.
    */
   private @Nullable Expectation near(CallLine call, Expectation expected) {
     long at = call.decidedAtEpochMillis;
-    Expectation near = expected;
-    while (near != null && near.fromMillis() > at - NODE_CLOCK_MILLIS) {
-      near = expectations.of(call, near.fromMillis() - 1);
-      if (near != null && agrees(call, near)) {
-        return near;
+    Expectation earlier = expected;
+    while (earlier != null && earlier.fromMillis() > at - NODE_CLOCK_MILLIS) {
+      earlier = expectations.of(call, earlier.fromMillis() - 1);
+      if (agrees(call, earlier)) {
+        return earlier;
       }
     }
-    near = expected;
-    while (near != null && near.untilMillis() <= at + NODE_CLOCK_MILLIS) {
-      near = expectations.of(call, near.untilMillis());
-      if (near != null && agrees(call, near)) {
-        return near;
+    Expectation later = expected;
+    while (later != null && later.untilMillis() <= at + NODE_CLOCK_MILLIS) {
+      later = expectations.of(call, later.untilMillis());
+      if (agrees(call, later)) {
+        return later;
       }
     }
     return null;
   }
 
-  private static boolean agrees(CallLine call, Expectation near) {
-    return near.isCut() || problem(call, near) == null;
+  private static boolean agrees(CallLine call, @Nullable Expectation near) {
+    return near != null && (near.isCut() || problem(call, near) == null);
   }
 
   private void addRepeatedDenial(CallLine call, long place, Expectation expected)
@@ -204,7 +209,7 @@ final class CallJudge {
     denialRow[Row.DENIAL_COST] = call.cost;
     denialRow[Row.DENIAL_LIMIT] = bucket.limit();
     denialRow[Row.DENIAL_PLACE] = place;
-    sink.denial(denialRow);
+    denials.add(denialRow);
   }
 
   /** Returns why a call disagrees with the policies; null if it agrees. */
@@ -316,12 +321,8 @@ final class CallJudge {
   }
 
   private static boolean isCharged(CallLine call, Expectation.Bucket bucket) {
-    for (int i = 0; i < call.charges(); i++) {
-      if (call.charge(i).key.hash() == bucket.key()) {
-        return true;
-      }
-    }
-    return false;
+    return IntStream.range(0, call.charges())
+        .anyMatch(i -> call.charge(i).key.hash() == bucket.key());
   }
 
   private static Expectation.@Nullable Bucket byKey(Expectation expected, long key) {

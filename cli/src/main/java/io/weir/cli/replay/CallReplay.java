@@ -8,19 +8,27 @@ import io.weir.cli.records.Rates;
 import io.weir.cli.records.ReadProgress;
 import io.weir.cli.records.ScratchFolder;
 import io.weir.cli.records.UnreadableException;
+import io.weir.cli.replay.ReplayReport.Finding;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.BlockingQueue;
+import java.util.Queue;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,15 +38,16 @@ import org.jspecify.annotations.Nullable;
  * calls or buckets. Call {@link #add} and {@link #finish} from one thread.
  */
 final class CallReplay implements AutoCloseable {
-  private static final int MAX_WAITING = 256;
+  /** Maximum size of the batches that wait for a thread or are being read. */
   private static final int MAX_WAITING_KILOBYTES = 32 * 1024;
+
   private static final int BYTES_PER_KILOBYTE = 1024;
 
   /**
-   * Maximum number of stamps, and of repeated denials, in the buffers of all threads: at most 84 MB
-   * and 42 MB.
+   * Maximum number of stamps, and of repeated denials, in the buffers of all threads: at most 80 MB
+   * and 50 MB.
    */
-  private static final int MAX_BUFFERED_ROWS = 1 << 20;
+  private static final int MAX_BUFFERED_ROWS = 3 << 18;
 
   /** Memory for merging the stamps of all threads, and the same for repeated denials. */
   private static final int MERGE_BYTES = 48 << 20;
@@ -47,13 +56,15 @@ final class CallReplay implements AutoCloseable {
   private final ScratchFolder folder;
   private final Hash hash = new Hash(ThreadLocalRandom.current().nextLong());
   private final Rates rates = new Rates();
-  private final BlockingQueue<Batch> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
   private final Semaphore waitingKilobytes = new Semaphore(MAX_WAITING_KILOBYTES);
+  private final ExecutorService threads;
   private final List<Worker> workers = new ArrayList<>();
+
+  /** The workers that no thread uses. There are as many workers as threads. */
+  private final Queue<Worker> idle = new ConcurrentLinkedQueue<>();
+
   private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-  private final AtomicLong rowCount = new AtomicLong();
   private final @Nullable Long client;
-  private boolean isEnded;
 
   /**
    * The parameters of a replay.
@@ -65,16 +76,6 @@ final class CallReplay implements AutoCloseable {
    * @param threads number of threads that read and judge, at least 1
    */
   record Settings(Instant from, Instant to, @Nullable String client, Path scratch, int threads) {}
-
-  /** A batch that waits for a thread. A batch without a value ends a thread. */
-  @SuppressWarnings("ArrayRecordComponent") // never compared, never modified
-  private record Batch(int partition, long offset, byte @Nullable [] value) {
-    int kilobytes() {
-      return value == null
-          ? 0
-          : Math.min(MAX_WAITING_KILOBYTES, value.length / BYTES_PER_KILOBYTE + 1);
-    }
-  }
 
   /**
    * Creates an empty replay and starts its threads.
@@ -93,7 +94,14 @@ final class CallReplay implements AutoCloseable {
       folder.close();
       throw failed;
     }
-    workers.forEach(Thread::start);
+    idle.addAll(workers);
+    threads = Executors.newFixedThreadPool(settings.threads, CallReplay::thread);
+  }
+
+  private static Thread thread(Runnable task) {
+    Thread thread = new Thread(task, "weir-replay");
+    thread.setDaemon(true);
+    return thread;
   }
 
   /**
@@ -106,18 +114,22 @@ final class CallReplay implements AutoCloseable {
     if (failure.get() instanceof IOException ofDisk) {
       throw new UncheckedIOException(ofDisk.getMessage(), ofDisk); // the rest need not be read
     }
-    Batch batch = new Batch(partition, offset, value);
-    waitingKilobytes.acquireUninterruptibly(batch.kilobytes());
-    put(batch);
-  }
-
-  private void put(Batch batch) {
-    try {
-      waiting.put(batch);
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted", interrupted);
-    }
+    int kilobytes = Math.min(MAX_WAITING_KILOBYTES, value.length / BYTES_PER_KILOBYTE + 1);
+    waitingKilobytes.acquireUninterruptibly(kilobytes);
+    threads.execute(
+        () -> {
+          Worker worker = idle.remove();
+          try {
+            if (failure.get() == null) {
+              worker.read(partition, offset, value);
+            }
+          } catch (IOException | RuntimeException | Error failed) {
+            failure.compareAndSet(null, failed);
+          } finally {
+            idle.add(worker);
+            waitingKilobytes.release(kilobytes);
+          }
+        });
   }
 
   /**
@@ -126,25 +138,50 @@ final class CallReplay implements AutoCloseable {
    * @param progress receives the number of judged rows; several threads call it
    */
   ReplayTally finish(ReadProgress progress) throws IOException {
-    end();
-    rethrow();
+    waitingKilobytes.acquireUninterruptibly(MAX_WAITING_KILOBYTES); // until all batches are read
+    rethrow(failure.get());
     ReplayTally all = new ReplayTally();
+    long rows = 0;
     for (Worker worker : workers) {
       all.add(worker.tally);
-      worker.finish();
+      worker.stamps.writeRuns();
+      worker.denials.writeRuns();
+      rows += worker.stamps.size();
     }
     AtomicLong done = new AtomicLong();
-    List<Merger> mergers = new ArrayList<>();
-    for (int shard = 0; shard < settings.threads; shard++) {
-      mergers.add(new Merger(shard, progress, done));
+    long total = rows;
+    LongConsumer judged = count -> progress.step("deciding again", done.addAndGet(count), total);
+    List<Callable<ReplayTally>> shards = new ArrayList<>();
+    for (int i = 0; i < settings.threads; i++) {
+      int shard = i;
+      shards.add(() -> judge(shard, judged));
     }
-    mergers.forEach(Thread::start);
-    for (Merger merger : mergers) {
-      join(merger);
-      all.add(merger.tally);
+    try {
+      for (Future<ReplayTally> tally : threads.invokeAll(shards)) {
+        all.add(tally.get());
+      }
+    } catch (ExecutionException failed) {
+      rethrow(failed.getCause());
+    } catch (InterruptedException interrupted) {
+      throw interrupted(interrupted);
     }
-    rethrow();
     return all;
+  }
+
+  private ReplayTally judge(int shard, LongConsumer progress) throws IOException {
+    ReplayTally tally = new ReplayTally();
+    int bytes = MERGE_BYTES / settings.threads;
+    RepeatedDenials denials =
+        new RepeatedDenials(merged(worker -> worker.denials, shard, bytes), rates, tally);
+    new BucketReplay(rates, settings.from.toEpochMilli(), tally, denials)
+        .run(merged(worker -> worker.stamps, shard, bytes), progress);
+    return tally;
+  }
+
+  private SortedRows.Merged merged(Function<Worker, SortedRows.Shards> rows, int shard, int bytes)
+      throws IOException {
+    return SortedRows.merge(
+        workers.stream().map(worker -> rows.apply(worker).set(shard)).toList(), bytes);
   }
 
   /**
@@ -170,14 +207,7 @@ final class CallReplay implements AutoCloseable {
     return new ReplayReport.Difference(finding, names[0], names[1]);
   }
 
-  /** Receives each call of a batch. */
   private interface CallVisitor {
-    /**
-     * Visits a call.
-     *
-     * @param call valid until the next line is visited
-     * @param number the line's number in the batch, from 1
-     */
     void visit(CallLine call, int number) throws IOException;
   }
 
@@ -205,26 +235,7 @@ final class CallReplay implements AutoCloseable {
     return unreadable;
   }
 
-  /** Ends the threads after they have read the waiting batches, and waits for them. */
-  private void end() {
-    if (!isEnded) {
-      isEnded = true;
-      workers.forEach(worker -> put(new Batch(0, 0, null))); // each thread ends with one of these
-    }
-    workers.forEach(CallReplay::join);
-  }
-
-  private static void join(Thread thread) {
-    try {
-      thread.join();
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted", interrupted);
-    }
-  }
-
-  private void rethrow() throws IOException {
-    Throwable failed = failure.get();
+  private static void rethrow(@Nullable Throwable failed) throws IOException {
     if (failed instanceof IOException ofDisk) {
       throw new IOException(ofDisk.getMessage(), ofDisk);
     }
@@ -233,157 +244,67 @@ final class CallReplay implements AutoCloseable {
     }
   }
 
-  /** Returns the shard of a bucket. Rows are sorted by the other bits of the hash. */
-  private int shard(long bucket) {
-    return (int) ((bucket & 0xffff) % settings.threads);
+  private static IllegalStateException interrupted(InterruptedException interrupted) {
+    Thread.currentThread().interrupt();
+    return new IllegalStateException("interrupted", interrupted);
   }
 
-  /** A thread that reads batches. */
-  private final class Worker extends Thread implements CallJudge.RowSink {
+  private final class Worker {
     private final ReplayTally tally = new ReplayTally();
     private final CallLineReader lines = new CallLineReader(hash, rates);
-    private final List<SortedRows> stamps = new ArrayList<>();
-    private final List<SortedRows> denials = new ArrayList<>();
+    private final SortedRows.Shards stamps;
+    private final SortedRows.Shards denials;
     private final CallJudge judge;
     private final long fromMillis = settings.from.toEpochMilli();
     private final long toMillis = settings.to.toEpochMilli();
-    private long rows;
 
     Worker(int number, PolicyVersions versions) throws IOException {
-      super("weir-replay-" + number);
-      setDaemon(true);
-      this.judge = new CallJudge(new Expectations(versions, hash, rates), this, tally);
-      // each thread has a buffer for each shard
-      int bufferRows =
-          Math.max(
-              1,
-              Math.min(
-                  SortedRows.MAX_BUFFER_ROWS,
-                  MAX_BUFFERED_ROWS / (settings.threads * settings.threads)));
-      for (int shard = 0; shard < settings.threads; shard++) {
-        String name = number + "-" + shard;
-        stamps.add(
-            new SortedRows(folder.file("stamps-" + name), Row.WIDTH, Row.SORTED, bufferRows));
-        denials.add(
-            new SortedRows(
-                folder.file("denials-" + name), Row.DENIAL_WIDTH, Row.DENIAL_SORTED, bufferRows));
-      }
+      int shards = settings.threads;
+      // each worker has a buffer for each shard
+      int bufferRows = Math.max(1, MAX_BUFFERED_ROWS / (shards * shards));
+      stamps =
+          new SortedRows.Shards(
+              shards, folder.file("stamps-" + number), Row.WIDTH, Row.SORTED, bufferRows);
+      denials =
+          new SortedRows.Shards(
+              shards,
+              folder.file("denials-" + number),
+              Row.DENIAL_WIDTH,
+              Row.DENIAL_SORTED,
+              bufferRows);
+      judge = new CallJudge(new Expectations(versions, hash, rates), stamps, denials, tally);
     }
 
-    @Override
-    public void run() {
-      try {
-        while (true) {
-          Batch batch = waiting.take();
-          byte[] value = batch.value;
-          if (value == null) {
-            return;
-          }
-          waitingKilobytes.release(batch.kilobytes());
-          // after a failure batches are discarded, so that add() does not block for ever
-          if (failure.get() == null) {
-            read(batch.partition, batch.offset, value);
-          }
-        }
-      } catch (InterruptedException interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
-
-    private void read(int partition, long offset, byte[] value) {
-      try {
-        tally.unreadable +=
-            readCalls(
-                lines,
-                value,
-                (call, number) -> {
-                  if (call.decidedAtEpochMillis >= fromMillis
-                      && call.decidedAtEpochMillis < toMillis
-                      && (client == null || client == call.client.hash())) {
-                    judge.judge(call, Row.place(partition, offset, number));
-                  }
-                });
-      } catch (IOException | RuntimeException | Error failed) {
-        failure.compareAndSet(null, failed);
-      }
-    }
-
-    @Override
-    public void stamp(long[] row) throws IOException {
-      stamps.get(shard(row[Row.BUCKET])).add(row);
-      rows++;
-    }
-
-    @Override
-    public void denial(long[] row) throws IOException {
-      denials.get(shard(row[Row.BUCKET])).add(row);
-    }
-
-    void finish() throws IOException {
-      for (SortedRows each : stamps) {
-        each.finish();
-      }
-      for (SortedRows each : denials) {
-        each.finish();
-      }
-      rowCount.addAndGet(rows);
-    }
-
-    void closeRows() throws IOException {
-      for (SortedRows each : stamps) {
-        each.close();
-      }
-      for (SortedRows each : denials) {
-        each.close();
-      }
-    }
-  }
-
-  /** A thread that judges the rows of one shard. */
-  private final class Merger extends Thread {
-    private final int shard;
-    private final ReadProgress progress;
-    private final AtomicLong done;
-    private final ReplayTally tally = new ReplayTally();
-
-    Merger(int shard, ReadProgress progress, AtomicLong done) {
-      super("weir-replay-buckets-" + shard);
-      setDaemon(true);
-      this.shard = shard;
-      this.progress = progress;
-      this.done = done;
-    }
-
-    @Override
-    public void run() {
-      try {
-        int bytes = MERGE_BYTES / settings.threads;
-        RepeatedDenials denials =
-            new RepeatedDenials(merged(worker -> worker.denials, bytes), rates, tally);
-        new BucketReplay(rates, settings.from.toEpochMilli(), tally, denials)
-            .run(
-                merged(worker -> worker.stamps, bytes),
-                rows -> progress.step("deciding again", done.addAndGet(rows), rowCount.get()));
-      } catch (IOException | RuntimeException | Error failed) {
-        failure.compareAndSet(null, failed);
-      }
-    }
-
-    private SortedRows.Merged merged(Function<Worker, List<SortedRows>> rows, int bytes)
-        throws IOException {
-      return SortedRows.merge(
-          workers.stream().map(worker -> rows.apply(worker).get(shard)).toList(), bytes);
+    void read(int partition, long offset, byte[] value) throws IOException {
+      tally.unreadable +=
+          readCalls(
+              lines,
+              value,
+              (call, number) -> {
+                if (call.decidedAtEpochMillis >= fromMillis
+                    && call.decidedAtEpochMillis < toMillis
+                    && (client == null || client == call.client.hash())) {
+                  judge.judge(call, Row.place(partition, offset, number));
+                }
+              });
     }
   }
 
   @Override
   public void close() {
+    threads.shutdown();
     try {
-      end();
+      boolean isEnded = false;
+      while (!isEnded) {
+        isEnded = threads.awaitTermination(1, TimeUnit.MINUTES);
+      }
       for (Worker worker : workers) {
-        worker.closeRows();
+        worker.stamps.close();
+        worker.denials.close();
       }
       folder.close();
+    } catch (InterruptedException interrupted) {
+      throw interrupted(interrupted);
     } catch (IOException failed) {
       throw new UncheckedIOException(failed);
     }

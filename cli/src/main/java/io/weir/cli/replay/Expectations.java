@@ -46,6 +46,68 @@ final class Expectations {
   private final List<Matcher> matchers = new ArrayList<>();
   private final Set<Long> unknownVersions = new HashSet<>();
 
+  /**
+   * The policies that match a kind of call, as far as records show. Immutable.
+   *
+   * @param fromMillis first time for which they match
+   * @param untilMillis first time for which other policies may match
+   * @param isCut whether more policies match than are evaluated, so that the evaluated ones are
+   *     unknown
+   * @param buckets the bucket of each policy that matches or may match
+   */
+  record Expectation(long fromMillis, long untilMillis, boolean isCut, List<Bucket> buckets) {
+
+    /**
+     * The bucket of a policy.
+     *
+     * @param policy the policy's name
+     * @param policyHash hash of the policy's name
+     * @param key hash of the bucket's key
+     * @param limit number of the limit
+     * @param capacityTokens maximum number of tokens of the bucket
+     * @param enforced whether the policy denies calls
+     * @param isCertain false if the policy depends on values that are not recorded
+     * @param isRecorded whether records have the bucket
+     * @param denies whether the policy denies every call
+     * @param onCacheFailure what decides a call when Redis does not
+     * @param isUndecidedWhenCold whether {@code onCacheFailure} also decides while Redis answers
+     *     but is not restored
+     * @param decidesAlone whether the bucket's content alone decides if it has enough tokens for a
+     *     cost
+     */
+    record Bucket(
+        String policy,
+        long policyHash,
+        long key,
+        int limit,
+        long capacityTokens,
+        boolean enforced,
+        boolean isCertain,
+        boolean isRecorded,
+        boolean denies,
+        CacheFailureMode onCacheFailure,
+        boolean isUndecidedWhenCold,
+        boolean decidesAlone) {
+
+      /** Returns whether the record of an allowed call must have this bucket. */
+      boolean isDue() {
+        return isCertain && enforced && isRecorded;
+      }
+    }
+
+    Expectation {
+      buckets = List.copyOf(buckets);
+    }
+
+    boolean isCertain() {
+      return buckets.stream().allMatch(Bucket::isCertain);
+    }
+
+    boolean holds(long epochMillis) {
+      return epochMillis >= fromMillis && epochMillis < untilMillis;
+    }
+  }
+
   Expectations(PolicyVersions versions, Hash hash, Rates rates) {
     this.versions = versions;
     this.hash = hash;
@@ -108,7 +170,7 @@ final class Expectations {
   }
 
   /**
-   * The policies of one version, with the names of those that depend on values that are not
+   * The policies of one version, with the names of the policies that depend on values that are not
    * recorded.
    */
   private final class Matcher {
@@ -189,7 +251,8 @@ final class Expectations {
     /**
      * Returns the names of the policies that other policies replace.
      *
-     * @param surely whether the other policies match certainly, or only possibly
+     * @param surely true for the policies that other policies certainly replace; false for those
+     *     that they may replace
      */
     private Set<String> replaced(MatchedPolicies matched, boolean surely) {
       return matched.without(policy -> uncertain.contains(policy.name()) == surely).replaced();
@@ -232,7 +295,6 @@ final class Expectations {
     }
   }
 
-  /** Returns the rate of a limit of a policy. */
   private static Rate rate(BucketLimit limit) {
     if (limit instanceof TokenBucketLimit bucket) {
       return Rate.of(

@@ -5,6 +5,7 @@ import io.weir.cli.records.CallBatch;
 import io.weir.cli.records.ReadProgress;
 import io.weir.cli.records.TopicReader;
 import io.weir.cli.records.UnreadableException;
+import io.weir.cli.replay.ReplayReport.Finding;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.wire.CacheLossCodec;
@@ -15,11 +16,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
-import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,9 +26,6 @@ import org.jspecify.annotations.Nullable;
 final class LogReplay {
   /** Maximum time by which the broker's clock may be behind Redis' clock. */
   private static final Duration CLOCKS = Duration.ofMinutes(5);
-
-  private static final Duration TIMEOUT = Duration.ofSeconds(20);
-  private static final Duration POLL = Duration.ofMillis(500);
 
   private final KafkaConnection kafka;
   private final CallReplay.Settings settings;
@@ -43,7 +37,6 @@ final class LogReplay {
   /** Number of records with a value that are neither batches nor cache-loss records. */
   private long strangeRecords;
 
-  /** Creates a replay of the log. */
   LogReplay(KafkaConnection kafka, CallReplay.Settings settings, PolicyVersions versions) {
     this.kafka = kafka;
     this.settings = settings;
@@ -56,19 +49,11 @@ final class LogReplay {
    * @throws IOException if the disk cannot hold the sorted rows
    */
   ReplayReport run(ReadProgress progress) throws IOException {
-    try (KafkaConsumer<byte[], byte[]> seeking =
-            kafka.consumer(
-                Map.of(
-                    ConsumerConfig.CLIENT_ID_CONFIG,
-                    "weir-replay",
-                    ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
-                    (int) TIMEOUT.toMillis(),
-                    ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
-                    1));
-        CallReplay replay = new CallReplay(settings, versions);
+    try (CallReplay replay = new CallReplay(settings, versions);
         TopicReader calls = TopicReader.ofClient(kafka, Topics.CALLS, settings.client())) {
       Map<Integer, Long> ends = calls.ends();
-      Map<Integer, Long> starts = starts(seeking, ends);
+      long from = Math.max(0, settings.from().minus(CLOCKS).toEpochMilli());
+      Map<Integer, Long> starts = calls.offsetsAt(from, ends);
       calls.skipTo(starts);
       long skipped = calls.size(starts);
       long size = calls.size(ends) - skipped;
@@ -79,28 +64,13 @@ final class LogReplay {
       ReplayTally tally = replay.finish(progress);
       List<ReplayReport.Difference> differences = new ArrayList<>();
       for (Finding finding : tally.findings()) {
-        differences.add(replay.named(finding, batch(seeking, finding)));
+        long place = finding.place();
+        differences.add(
+            replay.named(finding, calls.value(Row.partition(place), Row.offset(place))));
       }
       return new ReplayReport(
           tally, differences, unproven(calls.begins(), starts, tally.unreadable));
     }
-  }
-
-  /** Returns, for each partition, the offset at which calls of the range may begin. */
-  private Map<Integer, Long> starts(
-      KafkaConsumer<byte[], byte[]> seeking, Map<Integer, Long> ends) {
-    Map<TopicPartition, Long> times = new HashMap<>();
-    long from = Math.max(0, settings.from().minus(CLOCKS).toEpochMilli());
-    ends.keySet().forEach(p -> times.put(new TopicPartition(Topics.CALLS.name(), p), from));
-    Map<Integer, Long> starts = new HashMap<>(ends);
-    for (Map.Entry<TopicPartition, @Nullable OffsetAndTimestamp> found :
-        seeking.offsetsForTimes(times).entrySet()) {
-      OffsetAndTimestamp offset = found.getValue();
-      if (offset != null) {
-        starts.merge(found.getKey().partition(), offset.offset(), Math::min);
-      }
-    }
-    return starts;
   }
 
   private void add(CallReplay replay, ConsumerRecord<@Nullable String, byte @Nullable []> record) {
@@ -129,7 +99,7 @@ final class LogReplay {
     begins.forEach(
         (partition, begin) -> {
           if (begin > 0 && starts.getOrDefault(partition, 0L) <= begin) {
-            unproven.addAll(expired(partition));
+            addExpired(partition, unproven);
           }
         });
     if (unreadableLines > 0) {
@@ -143,33 +113,15 @@ final class LogReplay {
     return unproven;
   }
 
-  /**
-   * Returns a sentence if some calls of the range may have expired in a partition; otherwise an
-   * empty list.
-   */
-  private List<String> expired(int partition) {
+  /** Adds a sentence if calls of the range may have expired in a partition. */
+  private void addExpired(int partition, List<String> unproven) {
     Long first = firstMillis.get(partition);
     if (first == null) {
-      return List.of("partition " + partition + " is empty: its calls have expired");
+      unproven.add("partition " + partition + " is empty: its calls have expired");
+    } else if (first > settings.from().toEpochMilli()) {
+      unproven.add(
+          "partition %d begins at %s: earlier calls have expired"
+              .formatted(partition, Instant.ofEpochMilli(first)));
     }
-    return first <= settings.from().toEpochMilli()
-        ? List.of()
-        : List.of(
-            "partition %d begins at %s: earlier calls have expired"
-                .formatted(partition, Instant.ofEpochMilli(first)));
-  }
-
-  private static byte @Nullable [] batch(KafkaConsumer<byte[], byte[]> seeking, Finding finding) {
-    TopicPartition partition =
-        new TopicPartition(Topics.CALLS.name(), Row.partition(finding.place()));
-    seeking.assign(List.of(partition));
-    seeking.seek(partition, Row.offset(finding.place()));
-    long deadlineNanos = System.nanoTime() + TIMEOUT.toNanos();
-    while (System.nanoTime() - deadlineNanos < 0) {
-      for (ConsumerRecord<byte[], byte[]> record : seeking.poll(POLL)) {
-        return record.offset() == Row.offset(finding.place()) ? record.value() : null;
-      }
-    }
-    return null;
   }
 }

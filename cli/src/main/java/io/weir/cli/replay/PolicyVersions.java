@@ -6,13 +6,14 @@ import io.weir.ingest.policy.log.PolicyKey;
 import io.weir.ingest.policy.log.PolicyLogState;
 import io.weir.limits.policy.PolicySet;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Set;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,7 +27,7 @@ final class PolicyVersions {
   /** Maximum number of versions in memory. Rebuilding one version reads all entries up to it. */
   private static final int MAX_KEPT = 16;
 
-  private final List<PolicyEntry> entries;
+  private final NavigableMap<Long, List<PolicyEntry>> entries = new TreeMap<>();
   private final @Nullable PolicySet file;
   private final Map<Long, PolicyLogState> kept =
       new LinkedHashMap<>(16, 0.75f, true) {
@@ -44,57 +45,50 @@ final class PolicyVersions {
   /** The least version with a missing entry; {@link Long#MAX_VALUE} if none is missing. */
   private final long firstIncomplete;
 
-  private final Set<Long> versions = new HashSet<>();
-
   /**
    * Creates the versions of a log.
    *
    * @param read every entry of the log; the entries of each topic must be in order
    * @param file the policies of version 0; null if they are unknown
    */
-  public PolicyVersions(List<PolicyEntry> read, @Nullable PolicySet file) {
-    this.entries = new ArrayList<>(read);
-    this.entries.sort(Comparator.comparingLong(PolicyEntry::version));
+  PolicyVersions(List<PolicyEntry> read, @Nullable PolicySet file) {
     this.file = file;
-    Set<PolicyKey> met = new HashSet<>();
-    Map<Long, Long> found = new HashMap<>();
-    Map<Long, Map<Boolean, Integer>> parts = new HashMap<>();
-    long last = 0;
-    for (PolicyEntry entry : entries) {
-      if (met.add(entry.key())) {
-        last = entry.version();
-      }
-      versions.add(entry.version());
-      found.merge(entry.version(), 1L, Long::sum);
-      parts
-          .computeIfAbsent(entry.version(), version -> new HashMap<>())
-          .put(entry.key().kind() == PolicyKey.Kind.CLIENT, entry.change().parts());
+    for (PolicyEntry entry : read) {
+      entries.computeIfAbsent(entry.version(), version -> new ArrayList<>()).add(entry);
     }
-    this.lastFirst = last;
+    Set<PolicyKey> met = new HashSet<>();
+    long last = 0;
     long incomplete = Long.MAX_VALUE;
     long expected = 1;
-    for (PolicyEntry entry : entries) {
-      long version = entry.version();
+    for (Map.Entry<Long, List<PolicyEntry>> each : entries.entrySet()) {
+      long version = each.getKey();
       if (version > expected) {
         incomplete = Math.min(incomplete, expected);
       }
       expected = version + 1;
-      if (isIncomplete(entry, found, parts)) {
+      if (isIncomplete(version, each.getValue())) {
         incomplete = Math.min(incomplete, version);
       }
+      for (PolicyEntry entry : each.getValue()) {
+        last = met.add(entry.key()) ? version : last;
+      }
     }
+    this.lastFirst = last;
     this.firstIncomplete = incomplete;
   }
 
-  private static boolean isIncomplete(
-      PolicyEntry entry, Map<Long, Long> found, Map<Long, Map<Boolean, Integer>> parts) {
-    long version = entry.version();
-    Map<Boolean, Integer> known = parts.getOrDefault(version, Map.of());
-    boolean lacksTopic =
-        (entry.change().policiesVersion() == version && !known.containsKey(false))
-            || (entry.change().clientsVersion() == version && !known.containsKey(true));
-    int wanted = known.values().stream().mapToInt(Integer::intValue).sum();
-    return lacksTopic || found.getOrDefault(version, 0L) < wanted;
+  private static boolean isIncomplete(long version, List<PolicyEntry> found) {
+    Map<Boolean, Integer> parts = new HashMap<>();
+    for (PolicyEntry entry : found) {
+      parts.put(entry.key().kind() == PolicyKey.Kind.CLIENT, entry.change().parts());
+    }
+    return found.size() < parts.values().stream().mapToInt(Integer::intValue).sum()
+        || found.stream()
+            .map(PolicyEntry::change)
+            .anyMatch(
+                change ->
+                    (change.policiesVersion() == version && !parts.containsKey(false))
+                        || (change.clientsVersion() == version && !parts.containsKey(true)));
   }
 
   /**
@@ -128,7 +122,7 @@ final class PolicyVersions {
   record Segment(PolicySet policies, long fromMillis, long untilMillis) {}
 
   private synchronized @Nullable PolicyLogState state(long version) {
-    if (!versions.contains(version) || (firstIncomplete <= version && lastFirst > version)) {
+    if (!entries.containsKey(version) || (firstIncomplete <= version && lastFirst > version)) {
       return null;
     }
     PolicyLogState known = kept.get(version);
@@ -141,12 +135,11 @@ final class PolicyVersions {
         from = state;
       }
     }
-    long after = from.version();
     try {
       PolicyLogState built =
           from.after(
-              entries.stream()
-                  .filter(entry -> entry.version() > after && entry.version() <= version)
+              entries.subMap(from.version(), false, version, true).values().stream()
+                  .flatMap(List::stream)
                   .toList());
       kept.put(version, built);
       return built;

@@ -10,14 +10,13 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The low watermarks that nodes have sent, which show whose calls may be missing in a range. Not
- * thread-safe.
+ * The low watermarks that nodes have sent. They show which nodes may have calls of a range that are
+ * missing. Not thread-safe.
  */
 final class Promises {
   /** The openings of journals by partition, node and epoch. */
   private final Map<Integer, Map<String, TreeMap<Long, Opening>>> partitions = new HashMap<>();
 
-  /** The state of one opening of a journal. */
   private static final class Opening {
     private long lowWatermarkEpochMillis;
     private boolean hasDeparted;
@@ -37,7 +36,7 @@ final class Promises {
 
   /**
    * Returns the reasons why calls of a range may be missing, one sentence for each node; empty if
-   * none are.
+   * no call may be missing.
    *
    * @param fromEpochMillis start of the range
    * @param toEpochMillis exclusive end of the range

@@ -3,15 +3,16 @@ package io.weir.cli.replay;
 
 import io.weir.cli.records.Rate;
 import io.weir.cli.records.Rates;
+import io.weir.cli.replay.ReplayReport.Finding;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges the denials that nodes repeated without Redis. After the last record before such a denial,
- * the bucket must not have had enough tokens for its cost. The denials come bucket by bucket, in
- * order of time. Not thread-safe.
+ * Judges the denials that nodes repeated without Redis. At the time of such a denial, the bucket
+ * must have had too few tokens for the cost, according to its last record. The denials come bucket
+ * by bucket, in order of time. Not thread-safe.
  */
 final class RepeatedDenials {
   /** Maximum difference between the time of a repeated denial and Redis' clock. */
@@ -26,8 +27,8 @@ final class RepeatedDenials {
   private static final long MICROS_PER_MILLI = 1_000;
 
   /**
-   * Maximum number of repeated denials that wait for the next record of their bucket. Further ones
-   * are not judged.
+   * Maximum number of repeated denials that wait for the next record of their bucket. Further
+   * denials are not judged.
    */
   private static final int MAX_SUSPECTS = 1_000;
 
@@ -36,8 +37,8 @@ final class RepeatedDenials {
   private final ReplayTally tally;
 
   /**
-   * Denials that wait for the next record of the bucket, which shows whether a correction explains
-   * them.
+   * Denials that wait for the next record of the bucket. That record shows whether a correction
+   * explains them.
    */
   private final List<Finding> suspects = new ArrayList<>();
 
@@ -59,7 +60,7 @@ final class RepeatedDenials {
   /**
    * Judges the denials of a bucket before a time.
    *
-   * @param gapTokens further tokens that may have been charged by then
+   * @param gapTokens further tokens that may have been charged before that time
    * @param state the bucket after its last record; null without one
    * @param brokenAtMillis time of the last record that did not follow from the earlier records
    */
@@ -123,7 +124,8 @@ final class RepeatedDenials {
   /**
    * Reports the doubted denials of a bucket after its last record.
    *
-   * @param isOutOfOrder whether the counters and the times of its records have different orders
+   * @param isOutOfOrder whether the counters and the times of the bucket's records have different
+   *     orders
    */
   void endBucket(boolean isOutOfOrder) {
     judgeSuspects(true); // no later record shows the bucket
@@ -137,7 +139,10 @@ final class RepeatedDenials {
     doubted.clear();
   }
 
-  /** Skips the denials of lesser buckets, which have no records; of all at the greatest number. */
+  /**
+   * Skips the denials of the buckets before a bucket, which have no records. {@link Long#MAX_VALUE}
+   * skips all denials.
+   */
   void skipBucketsBefore(long bucket) throws IOException {
     while (hasRow && (rows.row()[Row.BUCKET] < bucket || bucket == Long.MAX_VALUE)) {
       tally.explained(Cause.BEFORE_RANGE);

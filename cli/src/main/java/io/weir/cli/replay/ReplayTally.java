@@ -2,6 +2,7 @@
 package io.weir.cli.replay;
 
 import io.weir.cli.records.CallLine;
+import io.weir.cli.replay.ReplayReport.Finding;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
@@ -19,7 +20,6 @@ final class ReplayTally {
       new PriorityQueue<>(Finding.IN_ORDER.reversed());
   private final Map<CallLine.By, long[]> callsBy = new EnumMap<>(CallLine.By.class);
 
-  /** Number of allowed calls. */
   long allowed;
 
   /** Number of calls whose buckets and limits follow from the policies of their version. */
@@ -34,7 +34,6 @@ final class ReplayTally {
   /** Number of stamps that were recorded twice, and compared once. */
   long repeatedRows;
 
-  /** Number of unreadable lines. */
   long unreadable;
 
   /** Number of differences without a known cause. */
@@ -43,7 +42,6 @@ final class ReplayTally {
   /** Tokens that were charged without a record. */
   long gapTokens;
 
-  /** Counts a call that was read. */
   void call(CallLine call) {
     callsBy.computeIfAbsent(call.decidedBy, by -> new long[1])[0]++;
     allowed += call.allowed ? 1 : 0;
@@ -82,7 +80,6 @@ final class ReplayTally {
     unexplained += other.unexplained - kept;
   }
 
-  /** Returns the number of calls. */
   long calls() {
     return callsBy.values().stream().mapToLong(calls -> calls[0]).sum();
   }

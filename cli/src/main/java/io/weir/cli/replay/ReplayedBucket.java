@@ -8,8 +8,8 @@ package io.weir.cli.replay;
  * <p>The state of a bucket that refills is the time at which it is full. The exact time is {@code
  * fullAt} minus {@code slack / unitsPerTick} ticks. Records round the time up, so the slack has two
  * bounds, in units: 0 to {@code unitsPerTick} − 1, or one tick more after a lease's rounding. After
- * a charge of a full bucket it is exact. The state of a bucket of a period is its used tokens, with
- * two bounds, since records do not have them.
+ * a charge of a full bucket the slack is exact. The state of a bucket of a period is its number of
+ * used tokens. Records do not have this number, so the state has two bounds of it.
  */
 final class ReplayedBucket {
   /** An upper bound of the tokens that a bucket can have used. */

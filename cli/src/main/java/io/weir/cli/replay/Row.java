@@ -3,8 +3,8 @@ package io.weir.cli.replay;
 
 /**
  * The layout of the rows in {@link SortedRows}. A charge row is the stamp of one recorded bucket.
- * In sorted order, each charge row of a bucket finds the state that the previous one left. A denial
- * row is a denial that a node repeated; these are sorted by time.
+ * In sorted order, each charge of a bucket finds the state that the previous charge left. A denial
+ * row is a denial that a node repeated. Denial rows are sorted by time.
  */
 final class Row {
   static final int WIDTH = 10;

@@ -4,6 +4,7 @@ package io.weir.cli.replay;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.cli.replay.ReplayReport.Finding;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.testing.SuiteForm;
 import io.weir.topics.model.CallEvent;

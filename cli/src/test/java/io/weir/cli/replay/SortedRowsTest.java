@@ -3,7 +3,6 @@ package io.weir.cli.replay;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -32,7 +31,7 @@ final class SortedRowsTest {
       rows.add(row);
       all.add(row.clone());
     }
-    rows.finish();
+    rows.writeRun();
   }
 
   private static void assertMerged(List<long[]> all, SortedRows.Merged merged) throws IOException {
@@ -72,15 +71,15 @@ final class SortedRowsTest {
   }
 
   @Test
-  void moreThanTheLargestBuffer_comesInOrder() throws IOException {
-    int count = SortedRows.MAX_BUFFER_ROWS + 1;
+  void moreThanALargeBuffer_comesInOrder() throws IOException {
+    int bufferRows = 1 << 16;
+    int count = bufferRows + 1;
     Random random = new Random(1);
-    try (SortedRows rows =
-        new SortedRows(folder.resolve("large"), 1, 1, SortedRows.MAX_BUFFER_ROWS)) {
+    try (SortedRows rows = new SortedRows(folder.resolve("large"), 1, 1, bufferRows)) {
       for (int i = 0; i < count; i++) {
         rows.add(new long[] {random.nextLong()});
       }
-      rows.finish();
+      rows.writeRun();
 
       SortedRows.Merged merged = SortedRows.merge(List.of(rows), 1 << 20);
       long last = Long.MIN_VALUE;
@@ -96,7 +95,7 @@ final class SortedRowsTest {
   @Test
   void withoutRows_mergesToNothing() throws IOException {
     try (SortedRows rows = new SortedRows(folder.resolve("none"), WIDTH, WIDTH, 8)) {
-      rows.finish();
+      rows.writeRun();
 
       assertFalse(SortedRows.merge(List.of(rows), 1).next());
       assertFalse(SortedRows.merge(List.of(), 1).next());
@@ -111,8 +110,5 @@ final class SortedRowsTest {
     try (Stream<Path> left = Files.list(folder)) {
       assertEquals(0, left.count());
     }
-    assertThrows(
-        IllegalArgumentException.class,
-        () -> new SortedRows(folder.resolve("rows"), 1, 1, SortedRows.MAX_BUFFER_ROWS + 1));
   }
 }
