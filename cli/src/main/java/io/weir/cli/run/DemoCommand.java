@@ -7,7 +7,6 @@ import io.weir.access.AccessSettings;
 import io.weir.cli.console.Bars;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.Terminal;
-import io.weir.cli.verify.LedgerListing;
 import io.weir.cli.verify.Verification;
 import io.weir.cli.verify.Verifier;
 import io.weir.cli.verify.VerifyCommand;

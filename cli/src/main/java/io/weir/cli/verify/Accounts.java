@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
-import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,8 +28,8 @@ final class Accounts {
   WindowAccount of(Slot slot) {
     WindowAccount account = find(slot);
     if (account == null) {
-      account = new WindowAccount();
-      keep(slot, account);
+      account = new WindowAccount(slot);
+      keep(account);
     }
     return account;
   }
@@ -42,44 +41,33 @@ final class Accounts {
   @Nullable WindowAccount find(Slot slot) {
     WindowAccount account = inMemory.get(slot);
     if (account == null) {
-      byte[] known = scratch.get(key(slot));
-      if (known == null) {
-        return null;
+      account = scratch.getObject(key(slot), WindowAccount.class);
+      if (account != null) {
+        keep(account);
       }
-      account = WindowAccount.ofBytes(known);
-      keep(slot, account);
     }
     return account;
   }
 
-  private void keep(Slot slot, WindowAccount account) {
+  private void keep(WindowAccount account) {
     if (inMemory.size() >= MAX_IN_MEMORY) {
       save();
     }
-    inMemory.put(slot, account);
+    inMemory.put(account.slot, account);
   }
 
   private void save() {
-    inMemory.forEach((slot, account) -> scratch.put(key(slot), account.toBytes()));
+    inMemory.forEach((slot, account) -> scratch.putObject(key(slot), account));
     inMemory.clear();
   }
 
   private static byte[] key(Slot slot) {
-    byte[] bytes = slot.toBytes();
-    return Scratch.key(Scratch.ACCOUNT, bytes.length).put(bytes).array();
+    return Scratch.key(Scratch.ACCOUNT, slot, 0).array();
   }
 
-  /** Visits the accounts of windows that start in a half-open interval, in order of time. */
-  void forEach(
-      long fromEpochMillis, long untilEpochMillis, BiConsumer<Slot, WindowAccount> visitor) {
+  /** Visits the accounts of the windows of a range, in order of time. */
+  void forEach(Range range, Consumer<WindowAccount> visitor) {
     save();
-    scratch.scan(
-        Scratch.key(Scratch.ACCOUNT, Long.BYTES).putLong(Math.max(0, fromEpochMillis)).array(),
-        Scratch.key(Scratch.ACCOUNT, Long.BYTES).putLong(Math.max(0, untilEpochMillis)).array(),
-        (key, value) -> {
-          Slot slot = Slot.ofBytes(ByteBuffer.wrap(key, 1, key.length - 1));
-          visitor.accept(slot, WindowAccount.ofBytes(value));
-          return true;
-        });
+    scratch.scan(Scratch.ACCOUNT, range, WindowAccount.class, visitor);
   }
 }

@@ -54,12 +54,10 @@ final class CallRecount implements AutoCloseable {
     this.rows = new CountedRows(data);
   }
 
-  /** Returns the result for a partition. */
   RecountedPartition part(int partition) {
     return parts.computeIfAbsent(partition, first -> new RecountedPartition(latenessMillis));
   }
 
-  /** Adds the next record of a partition. */
   void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     RecountedPartition part = part(record.partition());
     part.beginsWith(record.offset(), record.timestamp());
@@ -69,7 +67,7 @@ final class CallRecount implements AutoCloseable {
         throw new UnreadableException("given up by WEIR_QUARANTINE_RECORDS");
       }
       if (CacheLossCodec.TYPE.equals(CallBatch.text(record, "weir-type"))) {
-        part.broker().note(record.timestamp(), CacheLossCodec.decode(value).foundAtEpochMillis());
+        part.noteTime(record.timestamp(), CacheLossCodec.decode(value).foundAtEpochMillis());
       } else {
         new BatchRecount(part, record, value, CallBatch.of(record)).add();
       }
@@ -120,7 +118,6 @@ final class CallRecount implements AutoCloseable {
     }
   }
 
-  /** The recount of one batch. */
   private final class BatchRecount {
     private final RecountedPartition part;
     private final ConsumerRecord<@Nullable String, byte @Nullable []> record;
@@ -148,40 +145,40 @@ final class CallRecount implements AutoCloseable {
     }
 
     void add() throws UnreadableException {
-      part.broker().note(record.timestamp(), batch.lowWatermarkEpochMillis());
+      part.noteTime(record.timestamp(), batch.lowWatermarkEpochMillis());
       int found = lines(value);
       if (found != batch.count()) {
         throw new UnreadableException("it has " + found + " lines, not " + batch.count());
       }
-      Replayed replayed = Replayed.of(record);
-      if (replayed != null && replayed.firstLine() > 0) {
+      LinePlace replayed = LinePlace.ofReplay(record);
+      if (replayed != null && replayed.line() > 0) {
         addReplayedLines(replayed);
         return;
       }
-      long at = part.broker().trustedEpochMillis();
+      long at = part.trustedEpochMillis();
       long promise = Math.min(batch.lowWatermarkEpochMillis(), at);
       JournalCoverage journal = part.journal(batch, promise, at);
       if (found > 0) {
         int lacking = addLines(journal);
         if (replayed != null && lacking > 0) {
-          takeReplayed(replayed.place(0), seen.checksum(value, 0, value.length));
+          takeReplayed(replayed, seen.checksum(value, 0, value.length));
         }
       }
       if (replayed != null) {
-        data.replays.takeMarker(replayed.place(0));
+        data.replays.takeMarker(replayed);
       }
       journal.note(batch, promise, at);
     }
 
     /**
-     * Adds replayed lines, which have positions outside all journals. A line that its partition had
-     * refused is counted once; any other line is a duplicate.
+     * Adds replayed lines, which have positions outside all journals. A line that was refused in
+     * its partition is counted once. Any other line is a duplicate.
      */
-    private void addReplayedLines(Replayed replayed) {
+    private void addReplayedLines(LinePlace firstReplayed) {
       int start = 0;
       for (int line = 1; line <= batch.count(); line++) {
         int end = CallLineReader.endOfLine(value, start);
-        LinePlace source = replayed.place(line);
+        LinePlace source = firstReplayed.line(firstReplayed.line() + line - 1);
         part.received++;
         if (mayBeTaken(source)) {
           if (addLine(line, start, end)) {
@@ -279,8 +276,8 @@ final class CallRecount implements AutoCloseable {
     }
 
     /**
-     * Returns whether a position that was read before now has a different line. That line is
-     * counted as another call.
+     * Returns whether the line at a repeated position differs from the first line there. Such a
+     * line is counted as another call.
      */
     private boolean isAnother(long position, int line, int checksum) {
       long first = seen.otherAt(record.partition(), batch, position, checksum);
@@ -296,14 +293,13 @@ final class CallRecount implements AutoCloseable {
     /**
      * Counts a line.
      *
-     * @return false if it is refused
+     * @return false if the line is refused
      */
     private boolean addLine(int lineNumber, int start, int end) {
       try {
         CallLine line = reader.read(value, start, end);
-        Slot slot = requireCountable(line, lineNumber);
-        WindowAccount account = data.accounts.of(slot);
-        long trusted = part.broker().trustedEpochMillis();
+        WindowAccount account = data.accounts.of(requireCountable(line, lineNumber));
+        long trusted = part.trustedEpochMillis();
         boolean hasId = line.isIdFromCaller || line.isSettlement();
         boolean repeated = hasId && ids.isKnown(line, trusted);
         if (repeated && line.isSettlement()) {
@@ -321,7 +317,7 @@ final class CallRecount implements AutoCloseable {
         if (hasId) {
           ids.remember(line, trusted);
         }
-        count(slot, account, line, lineNumber, batch.digest(line, value, start, end));
+        count(account, line, lineNumber, batch.digest(line, value, start, end));
         return true;
       } catch (UnreadableException refused) {
         part.refused++;
@@ -334,13 +330,16 @@ final class CallRecount implements AutoCloseable {
       }
     }
 
-    /** Returns the slot of a line that may be counted, if its quantity is not too large. */
+    /**
+     * Checks all rules for a line except the one for its quantity, and returns the slot of the
+     * line.
+     */
     private Slot requireCountable(CallLine line, int lineNumber) throws UnreadableException {
       require(
           ClientPartitioner.partition(line.client.toString(), partitions) == record.partition(),
           "its client belongs to a different partition");
-      require(!part.broker().isFuture(line.decidedAtEpochMillis), "decided in the future");
-      require(!part.broker().isTooOld(line.decidedAtEpochMillis), "decided too long ago");
+      require(!part.isFuture(line.decidedAtEpochMillis), "decided in the future");
+      require(!part.isTooOld(line.decidedAtEpochMillis), "decided too long ago");
       UsagePosition settledCall = line.settledCall;
       require(
           !line.isSettlement() || settledCall != null,
@@ -376,8 +375,8 @@ final class CallRecount implements AutoCloseable {
     }
 
     /**
-     * Returns whether a line was counted: it was read in an earlier record of the partition, and
-     * was not refused or was replayed later.
+     * Returns whether a line was counted. A line was counted if an earlier record of the partition
+     * has it, and it was not refused or was replayed later.
      */
     private boolean isCounted(UsagePosition line) {
       return line.partition() == record.partition()
@@ -394,15 +393,14 @@ final class CallRecount implements AutoCloseable {
           && !seen.isRefused(line);
     }
 
-    private void count(
-        Slot slot, WindowAccount account, CallLine line, int lineNumber, long digest) {
+    private void count(WindowAccount account, CallLine line, int lineNumber, long digest) {
       part.counted++;
-      rows.count(slot, account, line, record.offset(), digest);
+      rows.count(account, line, record.offset(), digest);
       if (line.isSettlement()) {
         settlements.settlementCounted(
             ids.callNumber(line),
             new Settlements.Settlement(
-                slot,
+                account.slot,
                 line.units(),
                 digest,
                 line.reason(),
@@ -416,7 +414,7 @@ final class CallRecount implements AutoCloseable {
 
     private void drop(WindowAccount account) {
       part.duplicate++;
-      CountedRows.drop(account, part.broker().trustedEpochMillis());
+      CountedRows.drop(account, part.trustedEpochMillis());
     }
   }
 

@@ -9,48 +9,32 @@ import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
- * The CLOSE rows of the range. For each it determines whether calls could be missing when the row
- * was written. Stored on disk. Not thread-safe.
+ * The CLOSE rows of the range. For each row, this class determines whether calls could be missing
+ * when the row was written. Stored on disk. Not thread-safe.
  *
  * <p>A CLOSE has the broker's time of the record that caused it. If several records have that time,
  * the row must be correct after at least one of them.
  */
 final class Closes {
-  private static final int KEY_BYTES = Integer.BYTES + 2 * Long.BYTES;
-
-  private final Scratch scratch;
-  private final Differences differences;
+  private final VerifyData data;
   private final Map<Integer, Cursor> cursors = new HashMap<>();
 
-  /**
-   * The CLOSE rows of a partition with the same time, and the result of their comparison so far.
-   */
+  /** The CLOSE rows of a partition with the same time, without the rows that are found correct. */
   private static final class Cursor {
-    long atEpochMillis;
-    List<Close> rows = List.of();
+    /** The time of the rows; {@link Long#MAX_VALUE} after the last row. */
+    long atEpochMillis = Long.MAX_VALUE;
+
+    final List<Close> rows = new ArrayList<>();
 
     /** Whether a record with that time was read. */
     boolean isMet;
   }
 
-  private static final class Close {
-    final long from;
-    final long boundary;
-    final long offset;
-    final boolean complete;
-    boolean mayBe;
+  private record Close(
+      long fromEpochMillis, long boundaryEpochMillis, long offset, boolean complete) {}
 
-    Close(long boundary, ByteBuffer value) {
-      this.boundary = boundary;
-      this.from = value.getLong();
-      this.offset = value.getLong();
-      this.complete = value.get() != 0;
-    }
-  }
-
-  Closes(Scratch scratch, Differences differences) {
-    this.scratch = scratch;
-    this.differences = differences;
+  Closes(VerifyData data) {
+    this.data = data;
   }
 
   /**
@@ -62,45 +46,42 @@ final class Closes {
    */
   void add(
       ConsumerRecord<?, ?> row, long fromEpochMillis, long boundaryEpochMillis, boolean complete) {
-    scratch.put(
+    data.scratch.putObject(
         key(row.partition(), row.timestamp(), boundaryEpochMillis),
-        ByteBuffer.allocate(2 * Long.BYTES + 1)
-            .putLong(fromEpochMillis)
-            .putLong(row.offset())
-            .put((byte) (complete ? 1 : 0))
-            .array());
+        new Close(fromEpochMillis, boundaryEpochMillis, row.offset(), complete));
   }
 
   /**
    * Compares the CLOSE rows that a record may have caused with the calls that were missing then.
    */
   void recordTaken(int partition, RecountedPartition part) {
-    long at = part.broker().trustedEpochMillis();
+    long at = part.trustedEpochMillis();
     Cursor cursor = cursors.computeIfAbsent(partition, first -> next(partition, 0));
-    while (!cursor.rows.isEmpty() && cursor.atEpochMillis < at) {
+    while (cursor.atEpochMillis < at) {
       report(partition, cursor);
       cursor = next(partition, cursor.atEpochMillis + 1);
       cursors.put(partition, cursor);
     }
-    if (cursor.rows.isEmpty() || cursor.atEpochMillis != at) {
-      return;
-    }
-    cursor.isMet = true;
-    for (Close row : cursor.rows) {
-      row.mayBe |=
-          !part.judgesMissing(row.boundary) || row.complete != part.mayLack(row.from, row.boundary);
+    if (cursor.atEpochMillis == at) {
+      cursor.isMet = true;
+      cursor.rows.removeIf(row -> isRight(row, part));
     }
   }
 
-  /** Reports the rows that the last records of the calls caused. */
+  private static boolean isRight(Close row, RecountedPartition part) {
+    return !part.judgesMissing(row.boundaryEpochMillis)
+        || row.complete != part.mayLack(row.fromEpochMillis, row.boundaryEpochMillis);
+  }
+
+  /** Reports the incorrect rows that the last records of the calls topic caused. */
   void finish() {
     cursors.forEach(this::report);
   }
 
   private void report(int partition, Cursor cursor) {
-    for (Close row : cursor.rows) {
-      if (cursor.isMet && !row.mayBe) {
-        differences.add(
+    if (cursor.isMet) {
+      for (Close row : cursor.rows) {
+        data.differences.add(
             ("ledger %d:%d says complete %s, and calls %s be missing when its windows were"
                     + " closed")
                 .formatted(
@@ -111,26 +92,23 @@ final class Closes {
 
   private Cursor next(int partition, long fromEpochMillis) {
     Cursor cursor = new Cursor();
-    List<Close> rows = new ArrayList<>();
-    scratch.scan(
+    data.scratch.scan(
         key(partition, fromEpochMillis, 0),
         key(partition + 1, 0, 0),
         (key, value) -> {
-          ByteBuffer place = ByteBuffer.wrap(key, 1 + Integer.BYTES, KEY_BYTES - Integer.BYTES);
-          long at = place.getLong();
-          if (!rows.isEmpty() && at != cursor.atEpochMillis) {
+          long at = ByteBuffer.wrap(key, 1 + Integer.BYTES, Long.BYTES).getLong();
+          if (!cursor.rows.isEmpty() && at != cursor.atEpochMillis) {
             return false;
           }
           cursor.atEpochMillis = at;
-          rows.add(new Close(place.getLong(), ByteBuffer.wrap(value)));
+          cursor.rows.add(Scratch.object(value, Close.class));
           return true;
         });
-    cursor.rows = rows;
     return cursor;
   }
 
   private static byte[] key(int partition, long atEpochMillis, long boundaryEpochMillis) {
-    return Scratch.key(Scratch.CLOSE, KEY_BYTES)
+    return Scratch.key(Scratch.CLOSE, Integer.BYTES + 2 * Long.BYTES)
         .putInt(partition)
         .putLong(Math.max(0, atEpochMillis))
         .putLong(boundaryEpochMillis)

@@ -23,13 +23,13 @@ final class CountedRows {
   }
 
   /** Counts a line of the record with this offset. */
-  void count(Slot slot, WindowAccount account, CallLine line, long offset, long digest) {
+  void count(WindowAccount account, CallLine line, long offset, long digest) {
     linesCounted++;
     account.counted.add(line, offset, digest);
     if (isInFinal(account, offset)) {
       account.countedFinal.add(line, offset, digest);
     } else {
-      Adjustments.Id id = new Adjustments.Id(slot, offset, line.reason());
+      Adjustments.Id id = new Adjustments.Id(account.slot, offset, line.reason());
       data.adjustments.change(id, both -> both.counted.add(line, offset, digest));
       adjusted.add(id);
     }
@@ -37,11 +37,14 @@ final class CountedRows {
       account.firstCounted = linesCounted;
     }
     if (account.countedPeriod == null) {
-      account.countedPeriod = line.billingPeriodOfWindow(slot.startEpochMillis());
+      account.countedPeriod = line.billingPeriodOfWindow(account.slot.startEpochMillis());
     }
   }
 
-  /** Drops a duplicate. The FINAL row has the number of duplicates while its window was open. */
+  /**
+   * Records a dropped duplicate. The FINAL row has the number of duplicates that were dropped while
+   * its window was open.
+   */
   static void drop(WindowAccount account, long trustedEpochMillis) {
     if (account.counted.hasAny() && trustedEpochMillis < account.closedAtEpochMillis) {
       account.countedFinal.duplicates++;
@@ -60,7 +63,6 @@ final class CountedRows {
     adjusted.clear();
   }
 
-  /** Moves a counted settlement from one record to another. */
   void move(Settlements.Settlement settlement, long fromOffset, long toOffset) {
     WindowAccount account = data.accounts.of(settlement.slot());
     account.counted.subtract(settlement);
@@ -69,7 +71,6 @@ final class CountedRows {
     changeRow(account, settlement, toOffset, row -> row.add(settlement));
   }
 
-  /** Removes a counted settlement. */
   void remove(Settlements.Settlement settlement) {
     WindowAccount account = data.accounts.of(settlement.slot());
     account.firstCounted = 0; // the first counted line may be this settlement

@@ -6,7 +6,6 @@ import java.util.List;
 
 /** The differences found, one sentence each. Keeps only the first differences. Not thread-safe. */
 final class Differences {
-  /** Maximum number of sentences kept, which bounds the memory. */
   static final int MAX_KEPT = 1_000;
 
   private final List<String> kept = new ArrayList<>();

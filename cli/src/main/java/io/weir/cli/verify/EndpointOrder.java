@@ -2,7 +2,6 @@
 package io.weir.cli.verify;
 
 import io.weir.topics.model.PartitionProgress;
-import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,8 +11,7 @@ import org.jspecify.annotations.Nullable;
  * account of others first. Not thread-safe.
  */
 final class EndpointOrder {
-  private final IntFunction<@Nullable PartitionProgress> progress;
-  private final Differences differences;
+  private final VerifyData data;
 
   /** The account of others of the current window, client and meter; null if it has no row. */
   private @Nullable Slot others;
@@ -21,18 +19,13 @@ final class EndpointOrder {
   private long othersBegan;
   private long ownRows;
 
-  /**
-   * Creates a check.
-   *
-   * @param progress returns the progress of a partition, or null if it is unknown
-   */
-  EndpointOrder(IntFunction<@Nullable PartitionProgress> progress, Differences differences) {
-    this.progress = progress;
-    this.differences = differences;
+  EndpointOrder(VerifyData data) {
+    this.data = data;
   }
 
   /** Receives the account of a window that is closed and has all its calls. */
-  void add(Slot slot, WindowAccount account) {
+  void add(WindowAccount account) {
+    Slot slot = account.slot;
     if (others != null && !others.equals(slot.others())) {
       finish();
     }
@@ -46,19 +39,20 @@ final class EndpointOrder {
     } else if (others != null) {
       ownRows++;
       if (othersBegan > 0 && account.firstCounted > othersBegan) {
-        differences.add(slot + ": has its own row, but was first counted after others had a row");
+        data.differences.add(
+            slot + ": has its own row, but was first counted after others had a row");
       }
     }
   }
 
-  /** Finishes the accounts of the last window, client and meter. */
+  /** Checks the number of endpoints of the last window, client and meter. */
   void finish() {
     Slot last = others;
     others = null;
-    PartitionProgress said = last == null ? null : progress.apply(last.partition());
+    PartitionProgress said = last == null ? null : data.state.progress(last.partition());
     // windows that were counted before the row of others existed may have more
     if (last != null && said != null && ownRows < said.maxEndpoints()) {
-      differences.add(
+      data.differences.add(
           ("%s: ledger has a row of others and %d endpoints with their own rows;"
                   + " WEIR_MAX_ENDPOINTS is %d")
               .formatted(last, ownRows, said.maxEndpoints()));

@@ -8,9 +8,10 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 
 /**
- * The ids chosen by callers, and those of settled calls. An id counts once for each verdict, and
- * names one call (endpoint, meter and cost). Of each call the first settlement counts. Ids are kept
- * for the lateness, by the broker's time, as 128 bits of SHA-256 each, on disk. Not thread-safe.
+ * The ids that callers chose, and the ids of settled calls. An id counts once for each verdict, and
+ * names one call (endpoint, meter and cost). Only the first settlement of a call counts. Ids are
+ * kept for the lateness, by the broker's time. Each id takes 128 bits of a SHA-256 hash on disk.
+ * Not thread-safe.
  */
 final class Ids {
   private static final int ID_BYTES = 16;
@@ -24,7 +25,7 @@ final class Ids {
 
   Ids(Scratch scratch, long latenessMillis) {
     this.scratch = scratch;
-    this.keptMillis = latenessMillis + BrokerTime.MAX_AHEAD_MILLIS;
+    this.keptMillis = latenessMillis + RecountedPartition.MAX_AHEAD_MILLIS;
     try {
       this.sha256 = MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException impossible) {
@@ -32,7 +33,6 @@ final class Ids {
     }
   }
 
-  /** Returns whether a line's id is known. */
   boolean isKnown(CallLine line, long atEpochMillis) {
     byte[] known = scratch.get(key(line));
     return known != null && atEpochMillis - ByteBuffer.wrap(known).getLong() <= keptMillis;
@@ -43,7 +43,7 @@ final class Ids {
   }
 
   private byte[] key(CallLine line) {
-    byte[] hash = line.isSettlement() ? hash(SETTLED, line) : callHash(line);
+    byte[] hash = hash(line.isSettlement() ? SETTLED : verdict(line), line);
     return Scratch.key(Scratch.ID, ID_BYTES).put(hash, 0, ID_BYTES).array();
   }
 
@@ -52,11 +52,11 @@ final class Ids {
    * A settlement has the same number as its call.
    */
   long callNumber(CallLine line) {
-    return ByteBuffer.wrap(callHash(line)).getLong();
+    return ByteBuffer.wrap(hash(verdict(line), line)).getLong();
   }
 
-  private byte[] callHash(CallLine line) {
-    return hash(line.allowed ? ALLOWED : DENIED, line);
+  private static char verdict(CallLine line) {
+    return line.allowed ? ALLOWED : DENIED;
   }
 
   private byte[] hash(char kind, CallLine line) {

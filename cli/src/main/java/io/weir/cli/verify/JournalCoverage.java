@@ -7,12 +7,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The positions and low watermarks that one partition has received of one epoch of a node's
- * journal. Memory grows with the number of gaps, not of lines. Not thread-safe.
+ * The positions and low watermarks of one journal epoch of a node, as far as one partition has
+ * them. Memory grows with the number of gaps, not of lines. Not thread-safe.
  */
 final class JournalCoverage {
+  private final String name;
   private final TreeMap<Long, Run> runs = new TreeMap<>();
   private long headPosition;
   private long headLowWatermarkEpochMillis;
@@ -48,16 +50,18 @@ final class JournalCoverage {
   /**
    * Creates a journal without lines.
    *
-   * @param base the position before its first line
-   * @param lowWatermarkEpochMillis the low watermark of its first record
+   * @param first its first batch or heartbeat
+   * @param base the position before the journal's first line
+   * @param lowWatermarkEpochMillis the low watermark of {@code first}, bounded by the broker's
+   *     clock
    */
-  JournalCoverage(long base, long epoch, long lowWatermarkEpochMillis, long atEpochMillis) {
+  JournalCoverage(CallBatch first, long base, long lowWatermarkEpochMillis, long atEpochMillis) {
+    name = "node " + first.node() + ", epoch " + first.epoch();
     firstAtEpochMillis = atEpochMillis;
     // all calls of an epoch were decided after the epoch was opened
-    runs.put(0L, new Run(base, Math.min(epoch, lowWatermarkEpochMillis), atEpochMillis));
+    runs.put(0L, new Run(base, Math.min(first.epoch(), lowWatermarkEpochMillis), atEpochMillis));
   }
 
-  /** Returns the number of runs of consecutive positions. */
   int runs() {
     return runs.size();
   }
@@ -125,10 +129,9 @@ final class JournalCoverage {
   /**
    * Returns the intervals of call times in which calls of the journal may be missing.
    *
-   * @param nextOpeningEpochMillis the broker's time of the first record of the node's next epoch;
-   *     {@link Long#MAX_VALUE} if there is none
+   * @param next the node's next epoch and its journal; null if there is none
    */
-  List<Doubt> doubts(long nextOpeningEpochMillis) {
+  List<Doubt> doubts(Map.@Nullable Entry<Long, JournalCoverage> next) {
     List<Doubt> doubts = new ArrayList<>();
     // the calls that are missing before a run were decided before any later run was read
     Map<Long, Long> revealedAt = new HashMap<>();
@@ -142,31 +145,35 @@ final class JournalCoverage {
     for (Map.Entry<Long, Run> run : runs.entrySet()) {
       if (run.getKey() > 0) {
         doubts.add(
-            new Doubt(
+            missing(
                 promise,
                 revealedAt.getOrDefault(run.getKey(), Long.MAX_VALUE),
-                "lines " + (lastBefore + 1) + " to " + (run.getKey() - 1) + " are missing"));
+                lastBefore + 1,
+                run.getKey() - 1));
       }
       lastBefore = run.getValue().last();
       promise = Math.max(promise, run.getValue().lowWatermarkEpochMillis());
     }
     if (headPosition > 0) {
-      doubts.add(
-          new Doubt(
-              promise,
-              headAtEpochMillis,
-              "lines " + (lastBefore + 1) + " to " + headPosition + " are missing"));
+      doubts.add(missing(promise, headAtEpochMillis, lastBefore + 1, headPosition));
       promise = Math.max(promise, headLowWatermarkEpochMillis);
     }
     if (!departed) {
       doubts.add(
           new Doubt(
               promise,
-              nextOpeningEpochMillis,
-              nextOpeningEpochMillis == Long.MAX_VALUE
-                  ? "the node may still hold calls"
-                  : "the node opened a new epoch without a final heartbeat, and may have lost calls"));
+              next == null ? Long.MAX_VALUE : next.getValue().firstAtEpochMillis,
+              name
+                  + (next == null
+                      ? ": the node may still hold calls"
+                      : ": the node opened a new epoch without a final heartbeat, and may have lost"
+                          + " calls")));
     }
     return doubts;
+  }
+
+  private Doubt missing(long from, long until, long firstLine, long lastLine) {
+    return new Doubt(
+        from, until, name + ": lines " + firstLine + " to " + lastLine + " are missing");
   }
 }

@@ -13,7 +13,7 @@ import java.util.TreeSet;
 /** Compares the figures of all topics. Not thread-safe. */
 final class LedgerComparison {
   /**
-   * Maximum age of the low watermark of a node that is alive: 60 s, the time of many heartbeats.
+   * Maximum age of the low watermark of a live node: 60 s, in which a node sends many heartbeats.
    */
   private static final long ALIVE_MILLIS = 60_000;
 
@@ -52,13 +52,13 @@ final class LedgerComparison {
     this.logEnds = Map.copyOf(logEnds);
     this.recount = recount;
     this.differences = data.differences;
-    this.endpoints = new EndpointOrder(data.state::progress, differences);
+    this.endpoints = new EndpointOrder(data);
   }
 
   Verification run() {
-    data.accounts.forEach(range.fromEpochMillis(), range.endEpochMillis(), this::compare);
+    data.accounts.forEach(range, this::compare);
     endpoints.finish();
-    data.adjustments.forEach(range.fromEpochMillis(), range.endEpochMillis(), this::compare);
+    data.adjustments.forEach(range, this::compare);
     long duplicates = 0;
     long refused = 0;
     proveClosed();
@@ -85,7 +85,8 @@ final class LedgerComparison {
         unproven);
   }
 
-  private void compare(Slot slot, WindowAccount account) {
+  private void compare(WindowAccount account) {
+    Slot slot = account.slot;
     if (!range.holds(slot.client(), slot.startEpochMillis())) {
       return;
     }
@@ -93,7 +94,7 @@ final class LedgerComparison {
       open++;
       return;
     }
-    endpoints.add(slot, account);
+    endpoints.add(account);
     windows++;
     allowed += account.counted.allowed;
     denied += account.counted.denied;
@@ -102,9 +103,9 @@ final class LedgerComparison {
       differences.add(
           slot + ": recount says " + account.counted + "; ledger says " + account.billed);
     } else {
-      compareFinal(slot, account);
+      compareFinal(account);
     }
-    comparePeriods(slot, account);
+    comparePeriods(account);
     boolean isShown =
         account.shownRevision == account.billedRevision
             && account.shownComplete == account.billedComplete
@@ -134,22 +135,23 @@ final class LedgerComparison {
   }
 
   /** Compares the FINAL row of a window whose sums agree. */
-  private void compareFinal(Slot slot, WindowAccount account) {
+  private void compareFinal(WindowAccount account) {
     WindowFigures billed = account.billedFinal;
     WindowFigures counted = account.countedFinal;
     if (!counted.agreesWith(billed)) {
-      differences.add(slot + ": recount says " + counted + "; FINAL row says " + billed);
+      differences.add(account.slot + ": recount says " + counted + "; FINAL row says " + billed);
     } else if (!counted.isReduced()
         && (billed.duplicates < counted.duplicates
             || billed.duplicates > counted.duplicates + account.duplicatesAtClose)) {
       differences.add(
           "%s: recount says duplicates_dropped %d; FINAL row says %d"
-              .formatted(slot, counted.duplicates, billed.duplicates));
+              .formatted(account.slot, counted.duplicates, billed.duplicates));
     }
   }
 
   /** Compares an adjustment of a window whose sums agree. */
-  private void compare(Adjustments.Id id, Adjustments.Both both) {
+  private void compare(Adjustments.Both both) {
+    Adjustments.Id id = both.id;
     Slot slot = id.slot();
     WindowAccount account = data.accounts.find(slot);
     if (account == null
@@ -171,8 +173,7 @@ final class LedgerComparison {
     }
   }
 
-  /** Compares the billing periods, if both sides have one. */
-  private void comparePeriods(Slot slot, WindowAccount account) {
+  private void comparePeriods(WindowAccount account) {
     String billed = account.billedPeriod;
     if (billed == null) {
       return;
@@ -180,12 +181,14 @@ final class LedgerComparison {
     if (account.countedPeriod != null && !account.countedPeriod.equals(billed)) {
       differences.add(
           "%s: recount says billing period %s; ledger says %s"
-              .formatted(slot, Billed.describe(account.countedPeriod), Billed.describe(billed)));
+              .formatted(
+                  account.slot, Billed.describe(account.countedPeriod), Billed.describe(billed)));
     }
     if (account.shownPeriod != null && !account.shownPeriod.equals(billed)) {
       differences.add(
           "%s: ledger says billing period %s; state topic says %s"
-              .formatted(slot, Billed.describe(billed), Billed.describe(account.shownPeriod)));
+              .formatted(
+                  account.slot, Billed.describe(billed), Billed.describe(account.shownPeriod)));
     }
   }
 

@@ -8,7 +8,6 @@ import io.weir.topics.model.UsageCount;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.wire.LedgerRowCodec;
 import io.weir.topics.wire.MalformedRecordException;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
@@ -31,7 +30,6 @@ final class LedgerRows {
   private final Map<Integer, Part> parts = new HashMap<>();
   private long repeatedRows;
 
-  /** The state of one partition. */
   private static final class Part {
     long closedThroughEpochMillis;
     long rowsSinceClose;
@@ -56,7 +54,9 @@ final class LedgerRows {
     @Nullable String incomplete;
   }
 
-  /** A record of the ledger. */
+  /** The first row with a record id. */
+  private record First(long checksum, long offset) {}
+
   private final class Place {
     private final ConsumerRecord<@Nullable String, byte @Nullable []> record;
     private final String where;
@@ -68,7 +68,7 @@ final class LedgerRows {
       this.isInRange = isInRange;
     }
 
-    /** Reports a fault of the row, given as the end of a sentence. */
+    /** Reports a fault of the row. The text of a fault is the end of a sentence. */
     void report(String fault) {
       if (isInRange) {
         data.differences.add(where + " " + fault);
@@ -86,7 +86,6 @@ final class LedgerRows {
     this.range = data.range;
   }
 
-  /** Adds the next record of a partition. */
   void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     byte[] bytes = record.value() == null ? new byte[0] : record.value();
     try {
@@ -94,21 +93,14 @@ final class LedgerRows {
       boolean isInRange =
           row instanceof UsageRow usage
               ? range.holds(usage.key().client(), usage.window().startEpochMillis())
-              : range.holdsBoundary(((CloseRow) row).closedThroughEpochMillis());
+              : range.holdsBoundary(row.closedThroughEpochMillis());
       Place place = new Place(record, isInRange);
       RowForm.faults(bytes, row).forEach(place::report);
       RowForm.memberFaults(bytes, row).forEach(place::report);
+      requirePlace(place, row);
       if (row instanceof UsageRow usage) {
-        requirePlace(
-            place,
-            row,
-            usage.key().client(),
-            usage.closedThroughEpochMillis(),
-            usage.emittedAtEpochMillis());
         add(place, usage);
       } else if (row instanceof CloseRow close) {
-        requirePlace(
-            place, row, null, close.closedThroughEpochMillis(), close.emittedAtEpochMillis());
         close(place, close);
       }
     } catch (MalformedRecordException notARow) {
@@ -117,9 +109,11 @@ final class LedgerRows {
   }
 
   /** Checks the key, the partition and the times of a row. */
-  private void requirePlace(
-      Place place, LedgerRow row, @Nullable String key, long closedThrough, long emittedAt) {
+  private void requirePlace(Place place, LedgerRow row) {
     ConsumerRecord<@Nullable String, byte @Nullable []> record = place.record;
+    String key = row instanceof UsageRow usage ? usage.key().client() : null;
+    long closedThrough = row.closedThroughEpochMillis();
+    long emittedAt = row.emittedAtEpochMillis();
     if (!Objects.equals(key, record.key())) {
       place.report("has the record key " + record.key() + " instead of " + key);
     }
@@ -152,7 +146,7 @@ final class LedgerRows {
       return;
     }
     Slot slot = Slot.of(row.key(), row.window().startEpochMillis(), partition);
-    if (isRepeated(place, key(slot, row.revision()), row)) {
+    if (isRepeated(place, row)) {
       return;
     }
     Part part = part(partition);
@@ -280,7 +274,7 @@ final class LedgerRows {
   private void close(Place place, CloseRow close) {
     long boundary = close.closedThroughEpochMillis();
     int partition = place.record.partition();
-    if (isRepeated(place, closeKey(partition, boundary), close)) {
+    if (isRepeated(place, close)) {
       return;
     }
     Part part = part(partition);
@@ -309,27 +303,22 @@ final class LedgerRows {
    * Returns whether a row with the same record id was read before. A repeated row is not added. The
    * repetition is reported unless identical repetitions are permitted.
    */
-  private boolean isRepeated(Place place, byte[] key, LedgerRow row) {
-    byte[] known = data.scratch.get(key);
+  private boolean isRepeated(Place place, LedgerRow row) {
+    byte[] id = row.recordId().getBytes(StandardCharsets.US_ASCII);
+    byte[] key = Scratch.key(Scratch.ROW, id.length).put(id).array();
+    First first = data.scratch.getObject(key, First.class);
     CRC32C content = new CRC32C();
     content.update(LedgerRowCodec.encode(row.emittedAt(0)));
-    if (known == null) {
-      data.scratch.put(
-          key,
-          ByteBuffer.allocate(2 * Long.BYTES)
-              .putLong(content.getValue())
-              .putLong(place.record.offset())
-              .array());
+    if (first == null) {
+      data.scratch.putObject(key, new First(content.getValue(), place.record.offset()));
       return false;
     }
-    ByteBuffer first = ByteBuffer.wrap(known);
-    boolean isSame = first.getLong() == content.getValue();
+    boolean isSame = first.checksum == content.getValue();
     repeatedRows += place.isInRange ? 1 : 0;
     if (!isSame || !data.mayRepeat) {
       place.report(
           "is record %s again, which is at offset %d%s"
-              .formatted(
-                  row.recordId(), first.getLong(), isSame ? "" : ", with different content"));
+              .formatted(row.recordId(), first.offset, isSame ? "" : ", with different content"));
     }
     return true;
   }
@@ -338,30 +327,11 @@ final class LedgerRows {
     return parts.computeIfAbsent(partition, first -> new Part());
   }
 
-  private static byte[] key(Slot slot, long revision) {
-    byte[] bytes = slot.toBytes();
-    return Scratch.key(Scratch.ROW, bytes.length + 1 + Long.BYTES)
-        .put(bytes)
-        .put((byte) '\n')
-        .putLong(revision)
-        .array();
-  }
-
-  private static byte[] closeKey(int partition, long boundary) {
-    byte[] name = "CLOSE".getBytes(StandardCharsets.US_ASCII);
-    return Scratch.key(Scratch.ROW, name.length + Integer.BYTES + Long.BYTES)
-        .put(name)
-        .putInt(partition)
-        .putLong(boundary)
-        .array();
-  }
-
   /** Returns the end of the last closed window of a partition; 0 if none is closed. */
   long closedThroughEpochMillis(int partition) {
     return part(partition).closedThroughEpochMillis;
   }
 
-  /** Returns the number of repeated rows in the range. */
   long repeatedRows() {
     return repeatedRows;
   }

@@ -21,25 +21,16 @@ final class QuarantineRecords {
   private static final Pattern LINE = Pattern.compile("\\d{1,9}");
   private static final Pattern PART = Pattern.compile("(\\d{1,4})/\\d{1,4}");
 
-  private final Scratch scratch;
-  private final boolean mayRepeat;
-  private final Differences differences;
+  private final VerifyData data;
 
   /**
-   * For each partition, the time before which records of refused calls may have expired in the
-   * quarantine.
+   * For each partition, the time before which the quarantine may lack records of refused calls,
+   * because they have expired.
    */
   private final Map<Integer, Long> heldFrom = new HashMap<>();
 
-  /**
-   * Creates an empty instance.
-   *
-   * @param mayRepeat whether a record may occur twice, as after a reset of the aggregator
-   */
-  QuarantineRecords(Scratch scratch, boolean mayRepeat, Differences differences) {
-    this.scratch = scratch;
-    this.mayRepeat = mayRepeat;
-    this.differences = differences;
+  QuarantineRecords(VerifyData data) {
+    this.data = data;
   }
 
   /**
@@ -50,7 +41,6 @@ final class QuarantineRecords {
     heldFrom.put(partition, Long.MAX_VALUE);
   }
 
-  /** Adds a record of the quarantine. */
   void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     heldFrom.computeIfPresent(
         record.partition(), (partition, from) -> Math.min(from, record.timestamp()));
@@ -61,16 +51,16 @@ final class QuarantineRecords {
     Matcher part = PART.matcher(header(record, "weir-part"));
     byte[] value = record.value();
     if (refused == null || (!line.isEmpty() && !LINE.matcher(line).matches()) || value == null) {
-      differences.add(where + " does not identify the refused record or line");
+      data.differences.add(where + " does not identify the refused record or line");
       return;
     }
     LinePlace place = line.isEmpty() ? refused : refused.line(Integer.parseInt(line));
     byte[] key = key(place, part.matches() ? Integer.parseInt(part.group(1)) : 1);
-    if (scratch.get(key) != null && !mayRepeat) {
-      differences.add(
+    if (data.scratch.get(key) != null && !data.mayRepeat) {
+      data.differences.add(
           where + " is a repetition: " + source + (line.isEmpty() ? "" : " line " + line));
     }
-    scratch.put(key, checksum(value, 0, value.length));
+    data.scratch.put(key, checksum(value, 0, value.length));
   }
 
   /**
@@ -95,23 +85,22 @@ final class QuarantineRecords {
     do {
       int bytes = Math.min(MAX_PART_BYTES, length - from);
       byte[] key = key(place, part);
-      byte[] known = scratch.get(key);
+      byte[] known = data.scratch.get(key);
       if (known == null) {
-        differences.add(place + " is refused (" + reason + "), but is not in the quarantine");
+        data.differences.add(place + " is refused (" + reason + "), but is not in the quarantine");
         return;
       }
       if (!Arrays.equals(known, checksum(value, start + from, bytes))) {
-        differences.add(place + " is in the quarantine with other bytes");
+        data.differences.add(place + " is in the quarantine with other bytes");
       }
-      scratch.delete(key);
+      data.scratch.delete(key);
       from += bytes;
       part++;
     } while (from < length);
   }
 
   /**
-   * Returns whether the quarantine still has the records that were written because of a record of
-   * the calls topic.
+   * Returns whether the quarantine still has the records that a record of the calls topic caused.
    */
   boolean keepsRecordsOf(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     return record.timestamp() >= heldFrom.getOrDefault(record.partition(), Long.MIN_VALUE);
@@ -120,10 +109,10 @@ final class QuarantineRecords {
   /**
    * Removes a line.
    *
-   * @return whether it was present
+   * @return whether the line was present
    */
   boolean take(LinePlace place) {
-    return scratch.take(key(place, 1));
+    return data.scratch.take(key(place, 1));
   }
 
   /**
@@ -133,13 +122,12 @@ final class QuarantineRecords {
    * @param ends the offset after the last recounted record, by partition
    */
   void finish(Map<Integer, Long> begins, Map<Integer, Long> ends) {
-    scratch.scan(
+    data.scratch.scan(
         Scratch.QUARANTINED,
         (key, value) -> {
           LinePlace place = LinePlace.ofKey(key);
-          if (place.offset() >= begins.getOrDefault(place.partition(), 0L)
-              && place.offset() < ends.getOrDefault(place.partition(), 0L)) {
-            differences.add(place + " is in the quarantine, but has no fault");
+          if (place.isIn(begins, ends)) {
+            data.differences.add(place + " is in the quarantine, but has no fault");
           }
           return true;
         });

@@ -5,7 +5,7 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The windows to verify: those that start in {@code [from, to)}, of all clients or of one.
+ * The windows to verify, of all clients or of one client. They start in {@code [from, to)}.
  *
  * @param fromEpochMillis start of the first window
  * @param endEpochMillis end of the last window
@@ -16,10 +16,12 @@ record Range(
     long fromEpochMillis, long endEpochMillis, long windowMillis, @Nullable String client) {
   static Range of(Instant from, Instant to, long windowMillis, @Nullable String client) {
     return new Range(
-        Verifier.windowStartAtOrAfter(from, windowMillis),
-        Verifier.windowStartAtOrAfter(to, windowMillis),
-        windowMillis,
-        client);
+        startAtOrAfter(from, windowMillis), startAtOrAfter(to, windowMillis), windowMillis, client);
+  }
+
+  /** Returns the earliest start of a window at or after a time. */
+  private static long startAtOrAfter(Instant time, long windowMillis) {
+    return -Math.floorDiv(-time.toEpochMilli(), windowMillis) * windowMillis;
   }
 
   /** Returns whether the window of a client with the given start is in the range. */

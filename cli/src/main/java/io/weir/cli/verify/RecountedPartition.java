@@ -7,14 +7,23 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.NavigableMap;
 import java.util.TreeMap;
 
 /**
- * The result of the recount for one partition: the sums of its lines, its journals, and the time
- * since when the log is complete. Not thread-safe.
+ * The result of the recount for one partition: the sums of its lines, its journals, the time from
+ * which the log is complete, and the broker's clock. Not thread-safe.
+ *
+ * <p>The clock decides whether a call is too old or in the future. The broker's time is trusted
+ * only within a bound after the latest time that any node published. The bound is the lesser of an
+ * hour and a quarter of the lateness. After a node has published a time, the trusted time never
+ * decreases.
  */
 final class RecountedPartition {
+  /** Maximum time by which a call may be ahead of the broker's clock. */
+  static final long MAX_AHEAD_MILLIS = 5 * 60_000;
+
+  private static final long HOUR_MILLIS = 3_600_000;
+
   /**
    * Maximum number of journals in a partition for exact results. Above this maximum, the aggregator
    * rounds.
@@ -31,7 +40,11 @@ final class RecountedPartition {
   long duplicate;
   long refused;
 
-  private final BrokerTime broker;
+  private final long latenessMillis;
+  private final long boundMillis;
+  private long newestNodeEpochMillis;
+  private long trustedEpochMillis;
+  private long stampEpochMillis;
   private final Map<String, TreeMap<Long, JournalCoverage>> journals = new HashMap<>();
   private boolean beginsMidway;
   private long firstOffset;
@@ -40,7 +53,8 @@ final class RecountedPartition {
   private long firstAtEpochMillis = Long.MIN_VALUE;
 
   RecountedPartition(long latenessMillis) {
-    broker = new BrokerTime(latenessMillis);
+    this.latenessMillis = latenessMillis;
+    this.boundMillis = Math.min(HOUR_MILLIS, latenessMillis / 4);
   }
 
   /** Records the first record that is read. Later calls have no effect. */
@@ -52,14 +66,32 @@ final class RecountedPartition {
     }
   }
 
-  /** Returns the offset of the first record that was read. */
   long firstOffset() {
     return firstOffset;
   }
 
-  /** Returns the broker's clock of this partition. */
-  BrokerTime broker() {
-    return broker;
+  /** Records the broker's time of a record, and the time published by the node that wrote it. */
+  void noteTime(long brokerEpochMillis, long nodeEpochMillis) {
+    stampEpochMillis = brokerEpochMillis;
+    if (nodeEpochMillis <= brokerEpochMillis + boundMillis) {
+      newestNodeEpochMillis = Math.max(newestNodeEpochMillis, nodeEpochMillis);
+    }
+    trustedEpochMillis = Math.max(trustedEpochMillis, brokerEpochMillis);
+    if (newestNodeEpochMillis > 0) {
+      trustedEpochMillis = Math.min(trustedEpochMillis, newestNodeEpochMillis + boundMillis);
+    }
+  }
+
+  long trustedEpochMillis() {
+    return trustedEpochMillis;
+  }
+
+  boolean isFuture(long decidedAtEpochMillis) {
+    return decidedAtEpochMillis > Math.max(trustedEpochMillis, stampEpochMillis) + MAX_AHEAD_MILLIS;
+  }
+
+  boolean isTooOld(long decidedAtEpochMillis) {
+    return decidedAtEpochMillis < trustedEpochMillis - latenessMillis;
   }
 
   /** Returns the journal of a batch; creates it for the first batch of the journal. */
@@ -70,10 +102,10 @@ final class RecountedPartition {
             batch.epoch(),
             first ->
                 new JournalCoverage(
+                    batch,
                     batch.epoch() <= heldFromEpochMillis()
                         ? batch.linesBefore()
                         : batch.linesBeforeEpoch(),
-                    batch.epoch(),
                     lowWatermarkEpochMillis,
                     atEpochMillis));
   }
@@ -86,12 +118,12 @@ final class RecountedPartition {
   }
 
   /**
-   * Returns the time since when the log has all recorded calls.
+   * Returns the time from which the log has all recorded calls.
    *
    * @return {@link Long#MIN_VALUE} if the log still has its first record
    */
   long heldFromEpochMillis() {
-    return beginsMidway ? firstAtEpochMillis + BrokerTime.MAX_AHEAD_MILLIS : Long.MIN_VALUE;
+    return beginsMidway ? firstAtEpochMillis + MAX_AHEAD_MILLIS : Long.MIN_VALUE;
   }
 
   /**
@@ -109,41 +141,27 @@ final class RecountedPartition {
 
   /** Returns whether calls decided in an interval may be missing so far. */
   boolean mayLack(long fromEpochMillis, long untilEpochMillis) {
-    for (TreeMap<Long, JournalCoverage> epochs : journals.values()) {
-      for (Map.Entry<Long, JournalCoverage> one : epochs.entrySet()) {
-        for (JournalCoverage.Doubt doubt :
-            one.getValue().doubts(nextOpening(epochs, one.getKey()))) {
-          if (doubt.fromEpochMillis() < doubt.untilEpochMillis()
-              && doubt.overlaps(fromEpochMillis, untilEpochMillis)) {
-            return true;
-          }
-        }
-      }
-    }
-    return false;
+    return doubts(fromEpochMillis, untilEpochMillis).stream()
+        .anyMatch(doubt -> doubt.fromEpochMillis() < doubt.untilEpochMillis());
   }
 
-  /** Returns the time of the first record of the next epoch; {@link Long#MAX_VALUE} without one. */
-  private static long nextOpening(NavigableMap<Long, JournalCoverage> epochs, long epoch) {
-    Map.Entry<Long, JournalCoverage> next = epochs.higherEntry(epoch);
-    return next == null ? Long.MAX_VALUE : next.getValue().firstAtEpochMillis;
-  }
-
-  /** Returns the reasons why calls decided in an interval may be missing. */
+  /**
+   * Returns the reasons why calls decided in an interval may be missing. The next calls of a node
+   * are not missing if its low watermark is at or after {@code aliveFromEpochMillis}.
+   */
   List<String> doubts(long fromEpochMillis, long untilEpochMillis, long aliveFromEpochMillis) {
-    List<String> whys = new ArrayList<>();
-    journals.forEach(
-        (node, epochs) ->
-            epochs.forEach(
-                (epoch, journal) -> {
-                  for (JournalCoverage.Doubt doubt : journal.doubts(nextOpening(epochs, epoch))) {
-                    boolean isAlive =
-                        doubt.isOpen() && doubt.fromEpochMillis() >= aliveFromEpochMillis;
-                    if (!isAlive && doubt.overlaps(fromEpochMillis, untilEpochMillis)) {
-                      whys.add("node " + node + ", epoch " + epoch + ": " + doubt.why());
-                    }
-                  }
-                }));
-    return whys;
+    return doubts(fromEpochMillis, untilEpochMillis).stream()
+        .filter(doubt -> !doubt.isOpen() || doubt.fromEpochMillis() < aliveFromEpochMillis)
+        .map(JournalCoverage.Doubt::why)
+        .toList();
+  }
+
+  private List<JournalCoverage.Doubt> doubts(long fromEpochMillis, long untilEpochMillis) {
+    List<JournalCoverage.Doubt> doubts = new ArrayList<>();
+    for (TreeMap<Long, JournalCoverage> epochs : journals.values()) {
+      epochs.forEach((epoch, journal) -> doubts.addAll(journal.doubts(epochs.higherEntry(epoch))));
+    }
+    doubts.removeIf(doubt -> !doubt.overlaps(fromEpochMillis, untilEpochMillis));
+    return doubts;
   }
 }

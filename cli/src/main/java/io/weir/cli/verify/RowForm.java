@@ -22,9 +22,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Checks the form of a row by the table in docs/topics, independently of the calls: its version and
- * its billing period, and the members that follow from other members. Billing jobs rely on the
- * version. Stateless and thread-safe.
+ * Checks the form of a row by the table in docs/topics, independently of the calls. It checks the
+ * version, on which billing jobs rely, the billing period, and the members that follow from other
+ * members. Stateless and thread-safe.
  */
 final class RowForm {
   /** Maximum length of a billing period: a month, plus a day for changes of the clock. */
@@ -41,7 +41,7 @@ final class RowForm {
   private RowForm() {}
 
   /**
-   * Returns the faults in the version and the billing period of a row, each as the end of a
+   * Returns the faults in the version and the billing period of a row. Each fault is the end of a
    * sentence.
    *
    * @param bytes the row as stored in the ledger
@@ -94,9 +94,6 @@ final class RowForm {
    * Returns the faults in the members that follow from other members: record ids, unit, scale,
    * length of the window, number of calls, billing month. A member that this type of row does not
    * have is also a fault.
-   *
-   * @param bytes the row as stored in the ledger
-   * @param row the same row, decoded
    */
   static List<String> memberFaults(byte[] bytes, LedgerRow row) {
     Map<String, String> found = members(bytes);

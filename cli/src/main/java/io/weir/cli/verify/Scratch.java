@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
+import com.fasterxml.jackson.annotation.JsonAutoDetect.Visibility;
+import com.fasterxml.jackson.annotation.PropertyAccessor;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.weir.cli.records.ScratchFolder;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
@@ -27,7 +33,7 @@ import org.rocksdb.WriteOptions;
 final class Scratch implements AutoCloseable {
   // the first byte of a key is the kind of the entry:
   static final byte ACCOUNT = 'a'; // an account; the bytes of a Slot follow
-  static final byte ROW = 'r'; // the checksum of a ledger row
+  static final byte ROW = 'r'; // the first ledger row with a record id
   static final byte ADJUSTMENT = 'd'; // an adjustment, by calls record
   static final byte CLOSE = 'c'; // a CLOSE row, by partition and time
   static final byte QUARANTINED = 'q'; // a quarantine record that belongs to no refusal yet
@@ -39,6 +45,14 @@ final class Scratch implements AutoCloseable {
   static final byte MOVED = 'm'; // the current position of a replayed settlement
   static final byte REPLAY_MARKER = 'w'; // the quarantine's marker of a replayed, counted line
   static final byte SETTLEMENT = 's'; // a settlement
+
+  /** Writes and reads the fields of objects, and ignores their methods. */
+  private static final ObjectMapper JSON =
+      JsonMapper.builder()
+          .visibility(PropertyAccessor.FIELD, Visibility.ANY)
+          .visibility(PropertyAccessor.GETTER, Visibility.NONE)
+          .visibility(PropertyAccessor.IS_GETTER, Visibility.NONE)
+          .build();
 
   private static final long WRITE_BUFFER_BYTES = 16L * 1024 * 1024;
   private static final long CACHE_BYTES = 48L * 1024 * 1024;
@@ -78,11 +92,7 @@ final class Scratch implements AutoCloseable {
     this.db = RocksDB.open(options, folder.file("db").toString());
   }
 
-  /**
-   * Creates the storage in a new folder.
-   *
-   * @param parent the folder in which to create it
-   */
+  /** Creates the storage in a new folder of the parent folder. */
   static Scratch create(Path parent) throws IOException {
     ScratchFolder folder = ScratchFolder.create(parent, "verify");
     try {
@@ -95,6 +105,12 @@ final class Scratch implements AutoCloseable {
   /** Returns a buffer for a key of the given kind, with room for more bytes. */
   static ByteBuffer key(byte kind, int room) {
     return ByteBuffer.allocate(1 + room).put(kind);
+  }
+
+  /** Returns a buffer for such a key that begins with a slot. */
+  static ByteBuffer key(byte kind, Slot slot, int room) {
+    byte[] bytes = slot.toBytes();
+    return key(kind, bytes.length + room).put(bytes);
   }
 
   /**
@@ -113,6 +129,31 @@ final class Scratch implements AutoCloseable {
     }
   }
 
+  /** Returns the object of a key, or null if there is none. */
+  <T> @Nullable T getObject(byte[] key, Class<T> type) {
+    byte[] value = get(key);
+    return value == null ? null : object(value, type);
+  }
+
+  /** Returns the object that was stored as these bytes. */
+  static <T> T object(byte[] value, Class<T> type) {
+    try {
+      return JSON.readValue(value, type);
+    } catch (IOException failed) {
+      throw new UncheckedIOException(failed);
+    }
+  }
+
+  /** Stores an object under a key. */
+  void putObject(byte[] key, Object value) {
+    try {
+      // as a string first, since Jackson writes no bytes of an unpaired surrogate
+      put(key, JSON.writeValueAsString(value).getBytes(StandardCharsets.UTF_8));
+    } catch (IOException failed) {
+      throw new UncheckedIOException(failed);
+    }
+  }
+
   void put(byte[] key, byte[] value) {
     try {
       db.put(writing, key, value);
@@ -124,7 +165,7 @@ final class Scratch implements AutoCloseable {
   /**
    * Removes an entry.
    *
-   * @return whether there was one
+   * @return whether there was an entry
    */
   boolean take(byte[] key) {
     boolean isThere = get(key) != null;
@@ -147,7 +188,17 @@ final class Scratch implements AutoCloseable {
     boolean visit(byte[] key, byte[] value);
   }
 
-  /** Visits the entries of a kind, in order of their keys. */
+  /** Visits the objects of a kind whose keys begin with the slots of a range, in order of time. */
+  <T> void scan(byte kind, Range range, Class<T> type, Consumer<T> visitor) {
+    scan(
+        key(kind, Long.BYTES).putLong(Math.max(0, range.fromEpochMillis())).array(),
+        key(kind, Long.BYTES).putLong(Math.max(0, range.endEpochMillis())).array(),
+        (key, value) -> {
+          visitor.accept(object(value, type));
+          return true;
+        });
+  }
+
   void scan(byte kind, Visitor visitor) {
     scan(new byte[] {kind}, new byte[] {(byte) (kind + 1)}, visitor);
   }

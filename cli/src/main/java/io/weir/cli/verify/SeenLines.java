@@ -10,8 +10,9 @@ import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The checksum of the first line at each position of each journal. It distinguishes a duplicate
- * from a different line at the same position. Four bytes a line, on disk. Not thread-safe.
+ * The checksum of the first line at each position of each journal. The checksum distinguishes a
+ * duplicate from a different line at the same position. Each line takes four bytes on disk. Not
+ * thread-safe.
  */
 final class SeenLines {
   private static final int PLACE_BYTES = 2 * Long.BYTES;

@@ -10,7 +10,6 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
@@ -28,7 +27,6 @@ final class Settlements implements AutoCloseable {
   private static final int MAX_IN_MEMORY = 500_000;
 
   private static final int BUFFER_BYTES = 64 * 1024;
-  private static final UsageRow.Reason[] REASONS = UsageRow.Reason.values();
 
   private final Scratch scratch;
   private final Path file;
@@ -51,40 +49,8 @@ final class Settlements implements AutoCloseable {
       long decidedAtEpochMillis,
       LinePlace place,
       String id) {
-    @SuppressWarnings("EnumOrdinal") // no other process reads the file
-    private byte[] toBytes() {
-      byte[] idBytes = id.getBytes(StandardCharsets.UTF_8);
-      byte[] slotBytes = slot.toBytes();
-      return ByteBuffer.allocate(
-              3 * Long.BYTES + 1 + Integer.BYTES + idBytes.length + slotBytes.length)
-          .putLong(units)
-          .putLong(digest)
-          .put((byte) reason.ordinal())
-          .putLong(decidedAtEpochMillis)
-          .putInt(idBytes.length)
-          .put(idBytes)
-          .put(slotBytes)
-          .array();
-    }
-
-    private static Settlement ofBytes(byte[] key, byte[] value) {
-      ByteBuffer line = ByteBuffer.wrap(key, 1 + Long.BYTES, Long.BYTES + Integer.BYTES);
-      ByteBuffer bytes = ByteBuffer.wrap(value);
-      long units = bytes.getLong();
-      long digest = bytes.getLong();
-      UsageRow.Reason reason = REASONS[bytes.get()];
-      long decidedAt = bytes.getLong();
-      byte[] id = new byte[bytes.getInt()];
-      bytes.get(id);
-      Slot slot = Slot.ofBytes(bytes);
-      return new Settlement(
-          slot,
-          units,
-          digest,
-          reason,
-          decidedAt,
-          new LinePlace(slot.partition(), line.getLong(), line.getInt()),
-          new String(id, StandardCharsets.UTF_8));
+    private Settlement at(LinePlace other) {
+      return new Settlement(slot, units, digest, reason, decidedAtEpochMillis, other, id);
     }
   }
 
@@ -95,7 +61,6 @@ final class Settlements implements AutoCloseable {
         new DataOutputStream(new BufferedOutputStream(Files.newOutputStream(file), BUFFER_BYTES));
   }
 
-  /** Records an allowed call that was counted. */
   void callCounted(long callNumber) {
     try {
       counted.writeLong(callNumber);
@@ -104,25 +69,23 @@ final class Settlements implements AutoCloseable {
     }
   }
 
-  /** Records a settlement that was counted. */
   void settlementCounted(long callNumber, Settlement settlement) {
-    scratch.put(key(callNumber, settlement.place()), settlement.toBytes());
+    scratch.putObject(key(callNumber, settlement.place()), settlement);
   }
 
   /**
    * Records that a settlement has a new position.
    *
-   * @return the settlement; null, without a change, if it is unknown
+   * @return the settlement at its former position; null, without a change, if it is unknown
    */
   @Nullable Settlement settlementMoved(long callNumber, LinePlace from, LinePlace to) {
     byte[] key = key(callNumber, from);
-    byte[] settlement = scratch.get(key);
-    if (settlement == null) {
-      return null;
+    Settlement settlement = scratch.getObject(key, Settlement.class);
+    if (settlement != null) {
+      scratch.delete(key);
+      settlementCounted(callNumber, settlement.at(to));
     }
-    scratch.delete(key);
-    scratch.put(key(callNumber, to), settlement);
-    return Settlement.ofBytes(key, settlement);
+    return settlement;
   }
 
   private static byte[] key(long callNumber, LinePlace place) {
@@ -136,35 +99,41 @@ final class Settlements implements AutoCloseable {
   /** Visits the settlements whose call was not counted. Nothing may be recorded afterwards. */
   void forEachWithoutCall(Consumer<Settlement> visitor) throws IOException {
     counted.close();
-    Set<Long> wanted = new HashSet<>();
-    byte[][] chunk = {start(Scratch.SETTLEMENT), null};
-    byte[] end = start((byte) (Scratch.SETTLEMENT + 1));
-    do {
-      wanted.clear();
-      byte[] from = chunk[0];
-      chunk[1] = end;
+    byte[] end = {Scratch.SETTLEMENT + 1};
+    byte[] from = {Scratch.SETTLEMENT};
+    while (from != end) {
+      Set<Long> wanted = new HashSet<>();
+      byte[][] until = {end};
       scratch.scan(
           from,
           end,
           (key, value) -> {
-            long call = ByteBuffer.wrap(key, 1, Long.BYTES).getLong();
-            if (wanted.size() == MAX_IN_MEMORY && !wanted.contains(call)) {
-              chunk[1] = key;
+            if (wanted.size() == MAX_IN_MEMORY && !wanted.contains(callNumber(key))) {
+              until[0] = key;
               return false;
             }
-            wanted.add(call);
+            wanted.add(callNumber(key));
             return true;
           });
       removeCounted(wanted);
-      visitChunk(from, chunk[1], wanted, visitor);
-      chunk[0] = chunk[1];
-    } while (chunk[0] != end);
+      scratch.scan(
+          from,
+          until[0],
+          (key, value) -> {
+            if (wanted.contains(callNumber(key))) {
+              visitor.accept(Scratch.object(value, Settlement.class));
+            }
+            return true;
+          });
+      from = until[0];
+    }
+  }
+
+  private static long callNumber(byte[] key) {
+    return ByteBuffer.wrap(key, 1, Long.BYTES).getLong();
   }
 
   private void removeCounted(Set<Long> wanted) throws IOException {
-    if (wanted.isEmpty()) {
-      return;
-    }
     try (DataInputStream numbers =
         new DataInputStream(new BufferedInputStream(Files.newInputStream(file), BUFFER_BYTES))) {
       while (!wanted.isEmpty()) {
@@ -173,25 +142,6 @@ final class Settlements implements AutoCloseable {
     } catch (EOFException read) {
       return;
     }
-  }
-
-  private void visitChunk(
-      byte[] from, byte[] until, Set<Long> orphans, Consumer<Settlement> visitor) {
-    if (!orphans.isEmpty()) {
-      scratch.scan(
-          from,
-          until,
-          (key, value) -> {
-            if (orphans.contains(ByteBuffer.wrap(key, 1, Long.BYTES).getLong())) {
-              visitor.accept(Settlement.ofBytes(key, value));
-            }
-            return true;
-          });
-    }
-  }
-
-  private static byte[] start(byte kind) {
-    return new byte[] {kind};
   }
 
   @Override

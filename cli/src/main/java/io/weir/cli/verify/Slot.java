@@ -9,15 +9,12 @@ import java.time.Instant;
 /**
  * One key and window, the unit of ledger rows.
  *
- * @param endpoint endpoint of the calls; empty for all endpoints of the client and meter that have
- *     no row of their own, since no endpoint's name is empty
+ * @param endpoint endpoint of the calls; empty for others, the endpoints of the client and meter
+ *     without a row of their own. No endpoint's name is empty
  * @param partition partition of the calls topic
  * @param startEpochMillis start of the window
  */
 record Slot(String client, String meter, String endpoint, long startEpochMillis, int partition) {
-  /** Number of bytes of window and partition at the beginning of a slot's bytes. */
-  static final int PLACE_BYTES = Long.BYTES + Integer.BYTES;
-
   static Slot of(UsageKey key, long startEpochMillis, int partition) {
     return new Slot(
         key.client(), key.meter(), key.others() ? "" : key.endpoint(), startEpochMillis, partition);
@@ -39,20 +36,11 @@ record Slot(String client, String meter, String endpoint, long startEpochMillis,
   byte[] toBytes() {
     // no name contains a line feed
     byte[] names = (client + '\n' + meter + '\n' + endpoint).getBytes(StandardCharsets.UTF_8);
-    return ByteBuffer.allocate(PLACE_BYTES + names.length)
+    return ByteBuffer.allocate(Long.BYTES + Integer.BYTES + names.length)
         .putLong(startEpochMillis)
         .putInt(partition)
         .put(names)
         .array();
-  }
-
-  static Slot ofBytes(ByteBuffer bytes) {
-    long start = bytes.getLong();
-    int partition = bytes.getInt();
-    byte[] rest = new byte[bytes.remaining()];
-    bytes.get(rest);
-    String[] names = new String(rest, StandardCharsets.UTF_8).split("\n", 3);
-    return new Slot(names[0], names[1], names[2], start, partition);
   }
 
   /** Returns the window's start, client, meter and endpoint. */

@@ -20,18 +20,13 @@ import org.jspecify.annotations.Nullable;
  * each partition. Not thread-safe.
  */
 final class StateFigures {
-  private final Range range;
-  private final Accounts accounts;
-  private final Differences differences;
+  private final VerifyData data;
   private final Map<Integer, PartitionProgress> progress = new HashMap<>();
 
-  StateFigures(Range range, Accounts accounts, Differences differences) {
-    this.range = range;
-    this.accounts = accounts;
-    this.differences = differences;
+  StateFigures(VerifyData data) {
+    this.data = data;
   }
 
-  /** Adds the next record of a partition. */
   void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     String type = CallBatch.text(record, "weir-type");
     byte[] value = record.value();
@@ -43,10 +38,11 @@ final class StateFigures {
       } else if (UsageStateCodec.TYPE.equals(type)) {
         add(record, UsageStateCodec.decode(value));
       } else if (isKeyOfRow(record.key())) {
-        differences.add(where(record) + " replaces a row, but its weir-type is '" + type + "'");
+        data.differences.add(
+            where(record) + " replaces a row, but its weir-type is '" + type + "'");
       }
     } catch (MalformedRecordException malformed) {
-      differences.add(where(record) + " is malformed: " + malformed.getMessage());
+      data.differences.add(where(record) + " is malformed: " + malformed.getMessage());
     }
   }
 
@@ -59,23 +55,24 @@ final class StateFigures {
   }
 
   private void add(ConsumerRecord<@Nullable String, byte @Nullable []> record, UsageState state) {
-    if (!range.holds(state.key().client(), state.window().startEpochMillis())) {
+    if (!data.range.holds(state.key().client(), state.window().startEpochMillis())) {
       return;
     }
-    if (state.window().sizeMillis() != range.windowMillis()) {
+    if (state.window().sizeMillis() != data.range.windowMillis()) {
       // each record belongs to a window size; figures with another size cannot be compared
       throw new Settings.InvalidSettingException(
           "WEIR_WINDOW must be the window of the counted data, "
               + Duration.ofMillis(state.window().sizeMillis())
               + ", but is "
-              + Duration.ofMillis(range.windowMillis()));
+              + Duration.ofMillis(data.range.windowMillis()));
     }
     if (!UsageStateCodec.key(state).equals(record.key())) {
-      differences.add(where(record) + " has the key of another row: " + record.key());
+      data.differences.add(where(record) + " has the key of another row: " + record.key());
       return;
     }
     WindowAccount account =
-        accounts.of(Slot.of(state.key(), state.window().startEpochMillis(), record.partition()));
+        data.accounts.of(
+            Slot.of(state.key(), state.window().startEpochMillis(), record.partition()));
     account.shown = new WindowFigures();
     account.shown.add(state.count());
     account.shownRevision = state.revision();
@@ -92,8 +89,8 @@ final class StateFigures {
     }
     UsageStateCodec.Row row = UsageStateCodec.decodeKey(key);
     WindowAccount shown =
-        range.holds(row.key().client(), row.startEpochMillis())
-            ? accounts.find(Slot.of(row.key(), row.startEpochMillis(), record.partition()))
+        data.range.holds(row.key().client(), row.startEpochMillis())
+            ? data.accounts.find(Slot.of(row.key(), row.startEpochMillis(), record.partition()))
             : null;
     if (shown != null) {
       shown.showNothing();

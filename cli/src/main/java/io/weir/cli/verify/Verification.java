@@ -52,9 +52,8 @@ public record Verification(
 
   /** Returns the conclusion. */
   public Outcome outcome() {
-    if (differenceCount > 0) {
-      return Outcome.DIFFERENT;
-    }
-    return unproven.isEmpty() ? Outcome.EQUAL : Outcome.UNPROVEN;
+    return differenceCount > 0
+        ? Outcome.DIFFERENT
+        : unproven.isEmpty() ? Outcome.EQUAL : Outcome.UNPROVEN;
   }
 }

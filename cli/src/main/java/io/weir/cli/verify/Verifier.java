@@ -21,10 +21,10 @@ import org.jspecify.annotations.Nullable;
  * data, and is deleted at the end.
  *
  * <p>Calls may arrive during the verification, so the topics are read in a fixed order. First the
- * state topic is read until all calls in the log at the beginning are counted. Then the ledger and
- * the quarantine are read to their ends. Finally exactly those calls are read that the state topic
- * has as counted. A later call can cause a difference only if it is late; then everything is read
- * again.
+ * state topic is read, until it has counted all calls that were in the log at the beginning. Then
+ * the ledger and the quarantine are read to their ends. Finally the calls are read that are counted
+ * in the state topic, and no others. A call that arrives later can cause a difference only if it is
+ * late. In this case everything is read again.
  */
 public final class Verifier {
   private static final int ATTEMPTS = 3;
@@ -72,11 +72,6 @@ public final class Verifier {
             Set.of(),
             false,
             Path.of(System.getProperty("java.io.tmpdir"))));
-  }
-
-  /** Returns the earliest start of a window at or after a time, in epoch milliseconds. */
-  public static long windowStartAtOrAfter(Instant time, long windowMillis) {
-    return -Math.floorDiv(-time.toEpochMilli(), windowMillis) * windowMillis;
   }
 
   /**
@@ -187,7 +182,6 @@ public final class Verifier {
       }
     }
 
-    /** Returns whether calls were written since the verification began. */
     boolean hasLogMoved() {
       return !calls.ends().equals(callEnds);
     }

@@ -124,9 +124,13 @@ public final class VerifyCommand implements Callable<Integer> {
     Verification found = verify(new Verifier(settings(window)));
     print(terminal.out(), found);
     if (client != null && found.calls() == 0) {
-      terminal.err().printf("weir: the range has no call of the client '%s'%n", client);
+      terminal.warn("the range has no call of the client '" + client + "'");
     }
-    return status(found);
+    return switch (found.outcome()) {
+      case EQUAL -> 0;
+      case DIFFERENT -> DIFFERS;
+      case UNPROVEN -> IS_UNPROVEN;
+    };
   }
 
   /**
@@ -134,23 +138,18 @@ public final class VerifyCommand implements Callable<Integer> {
    * range are verified.
    */
   private void noteWindows(Duration window) {
-    Instant first = startAtOrAfter(from, window);
-    Instant last = startAtOrAfter(to, window);
+    Range range = Range.of(from, to, window.toMillis(), client);
+    Instant first = Instant.ofEpochMilli(range.fromEpochMillis());
+    Instant last = Instant.ofEpochMilli(range.endEpochMillis());
     terminal.require(
         first.isBefore(last),
         "no window of " + window + " (WEIR_WINDOW) starts between --from and --to");
     if (!first.equals(from) || !last.equals(to)) {
-      terminal
-          .err()
-          .printf(
-              "weir: --from and --to are not both starts of windows of %s (WEIR_WINDOW); verifying the"
-                  + " windows from %s to %s%n",
-              window, first, last);
+      terminal.warn(
+          ("--from and --to are not both starts of windows of %s (WEIR_WINDOW); verifying the"
+                  + " windows from %s to %s")
+              .formatted(window, first, last));
     }
-  }
-
-  private static Instant startAtOrAfter(Instant time, Duration window) {
-    return Instant.ofEpochMilli(Verifier.windowStartAtOrAfter(time, window.toMillis()));
   }
 
   private Verifier.Settings settings(Duration window) {
@@ -164,14 +163,6 @@ public final class VerifyCommand implements Callable<Integer> {
             .collect(Collectors.toSet()),
         afterReset,
         scratch);
-  }
-
-  private static int status(Verification found) {
-    return switch (found.outcome()) {
-      case EQUAL -> 0;
-      case DIFFERENT -> DIFFERS;
-      case UNPROVEN -> IS_UNPROVEN;
-    };
   }
 
   private Verification verify(Verifier verifier) {

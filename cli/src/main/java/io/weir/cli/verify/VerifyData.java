@@ -5,8 +5,8 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * What one verification has read so far: the differences found, and the intermediate data, which
- * are on disk. Not thread-safe.
+ * The data of one verification so far: the differences found, and the intermediate data on disk.
+ * Not thread-safe.
  */
 final class VerifyData implements AutoCloseable {
   final Range range;
@@ -24,21 +24,17 @@ final class VerifyData implements AutoCloseable {
   final LedgerRows ledger;
   final StateFigures state;
 
-  /**
-   * Creates empty data.
-   *
-   * @param parent folder in which to create the folder for the data
-   */
+  /** Creates empty data in a new folder of the parent folder. */
   VerifyData(Range range, boolean mayRepeat, Path parent) throws IOException {
     this.range = range;
     this.mayRepeat = mayRepeat;
     this.scratch = Scratch.create(parent);
     this.accounts = new Accounts(scratch);
     this.adjustments = new Adjustments(scratch);
-    this.closes = new Closes(scratch, differences);
-    this.quarantine = new QuarantineRecords(scratch, mayRepeat, differences);
-    this.replays = new Replays(scratch, differences);
-    this.state = new StateFigures(range, accounts, differences);
+    this.closes = new Closes(this);
+    this.quarantine = new QuarantineRecords(this);
+    this.replays = new Replays(this);
+    this.state = new StateFigures(this);
     this.ledger = new LedgerRows(this);
   }
 

@@ -3,12 +3,9 @@ package io.weir.cli.verify;
 
 import io.weir.cli.records.CallLine;
 import io.weir.topics.model.UsageCount;
-import java.nio.ByteBuffer;
 
 /** The figures of one row, or of one key and window, from one source. Mutable; not thread-safe. */
 final class WindowFigures {
-  static final int BYTES = 10 * Long.BYTES + 1;
-
   long quantity;
   long allowed;
   long denied;
@@ -23,7 +20,6 @@ final class WindowFigures {
   /** Whether a settlement was subtracted. Offsets and policies version are then only bounds. */
   private boolean isReduced;
 
-  /** Adds the figures of a row. */
   void add(UsageCount count) {
     quantity = Math.addExact(quantity, count.quantity());
     allowed += count.callsAllowed();
@@ -62,7 +58,6 @@ final class WindowFigures {
     isReduced = true;
   }
 
-  /** Subtracts a settlement. */
   void subtract(Settlements.Settlement settlement) {
     quantity -= settlement.units();
     digest -= settlement.digest();
@@ -86,7 +81,6 @@ final class WindowFigures {
                 && policiesVersion == other.policiesVersion));
   }
 
-  /** Returns whether all figures are equal. */
   boolean equalsFully(WindowFigures other) {
     return agreesWith(other) && duplicates == other.duplicates && late == other.late;
   }
@@ -95,35 +89,12 @@ final class WindowFigures {
     return isReduced;
   }
 
-  /** Returns whether a line or row was added. */
   boolean hasAny() {
     return lastOffset >= 0;
   }
 
   boolean isNothing() {
     return agreesWith(new WindowFigures());
-  }
-
-  void write(ByteBuffer to) {
-    to.putLong(quantity).putLong(allowed).putLong(denied).putLong(failOpen).putLong(digest);
-    to.putLong(firstOffset).putLong(lastOffset).putLong(policiesVersion);
-    to.putLong(duplicates).putLong(late).put((byte) (isReduced ? 1 : 0));
-  }
-
-  static WindowFigures read(ByteBuffer from) {
-    WindowFigures tally = new WindowFigures();
-    tally.quantity = from.getLong();
-    tally.allowed = from.getLong();
-    tally.denied = from.getLong();
-    tally.failOpen = from.getLong();
-    tally.digest = from.getLong();
-    tally.firstOffset = from.getLong();
-    tally.lastOffset = from.getLong();
-    tally.policiesVersion = from.getLong();
-    tally.duplicates = from.getLong();
-    tally.late = from.getLong();
-    tally.isReduced = from.get() != 0;
-    return tally;
   }
 
   @Override

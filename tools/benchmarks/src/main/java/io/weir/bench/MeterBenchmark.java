@@ -3,7 +3,7 @@ package io.weir.bench;
 
 import io.weir.aggregator.Aggregator;
 import io.weir.aggregator.AggregatorStartException;
-import io.weir.cli.verify.LedgerListing;
+import io.weir.cli.run.LedgerListing;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;

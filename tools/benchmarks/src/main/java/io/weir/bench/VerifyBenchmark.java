@@ -3,7 +3,7 @@ package io.weir.bench;
 
 import io.weir.aggregator.Aggregator;
 import io.weir.cli.WeirCommand;
-import io.weir.cli.verify.LedgerListing;
+import io.weir.cli.run.LedgerListing;
 import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.io.PrintStream;

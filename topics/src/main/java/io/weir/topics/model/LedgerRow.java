@@ -21,6 +21,12 @@ public sealed interface LedgerRow permits UsageRow, CloseRow {
   /** Returns the partition of the calls topic, and of the ledger, to which the row belongs. */
   int inputPartition();
 
+  /** Returns the end of the last closed window of the partition when the row was written. */
+  long closedThroughEpochMillis();
+
+  /** Returns the creation time of the row by the aggregator's clock. */
+  long emittedAtEpochMillis();
+
   /** Returns this row with another creation time by the aggregator's clock. */
   LedgerRow emittedAt(long epochMillis);
 }

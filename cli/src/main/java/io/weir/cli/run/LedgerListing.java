@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.cli.verify;
+package io.weir.cli.run;
 
 import io.weir.cli.records.TopicReader;
 import io.weir.topics.catalog.Topics;
