@@ -32,7 +32,7 @@ final class LineCounter {
   private final BucketReconciler reconciler;
   private final PartitionState state;
   private final CountOutput output;
-  private final CallLineReader reader = new CallLineReader();
+  private final FastLineReader reader = new FastLineReader();
 
   LineCounter(
       EventCheck check,

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * compares bytes. The reader passes every other line to the codec, so the reader and the codec
  * accept the same lines. Not thread-safe.
  */
-final class CallLineReader {
+final class FastLineReader {
   /** Maximum number of digits of a valid number. */
   private static final int MAX_DIGITS = 16;
 

@@ -25,7 +25,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** Random lines, whole and damaged: the reader says of each what the codec says. */
-final class CallLineReaderModelTest {
+final class FastLineReaderModelTest {
   private static final int LINES = 20_000;
   private static final String[] NAMES = {
     "a",
@@ -41,7 +41,7 @@ final class CallLineReaderModelTest {
 
   @Test
   void read_randomLines_agreesWithTheCodec() {
-    CallLineReader reader = new CallLineReader();
+    FastLineReader reader = new FastLineReader();
     for (long seed = 1; seed <= LINES; seed++) {
       byte[] line = line(new Random(seed));
 
@@ -55,7 +55,7 @@ final class CallLineReaderModelTest {
   /** A limit is validated once, since most lines have one that was read before. */
   @Test
   void read_limitsThatWereReadBefore_areNotMadeAgain() throws Exception {
-    CallLineReader reader = new CallLineReader();
+    FastLineReader reader = new FastLineReader();
     Stamp stamp = new Stamp(1, 0, 1, 0);
     for (BucketLimit limit :
         List.of(
