@@ -26,9 +26,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A handler that rejects requests without sufficient permissions before it reads the body of the
- * request. A
- * route gets the permissions of its caller from {@link #grantOf}. The handler never blocks the
- * thread that reads the connection. Thread-safe.
+ * request. A route gets the permissions of its caller from {@link #grantOf}. The handler never
+ * blocks the thread that reads the connection. Thread-safe.
  */
 public final class AccessHandler extends Handler.Wrapper {
   /** Maximum length of a body that the handler reads after it has rejected the request. */

@@ -20,8 +20,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The scopes of a token are {@code weir:check}, {@code weir:report} and {@code weir:admin}. The
  * scopes are in the claim {@code scope} (separated by spaces, RFC 8693 §4.2) or in the claim {@code
  * scp} (a list). Weir ignores other scopes. The claim {@code weir_clients}, a string or a list,
- * restricts
- * the token to reading the usage of these clients.
+ * restricts the token to reading the usage of these clients.
  */
 final class JwtTokens implements AutoCloseable {
   static final String CLIENTS_CLAIM = "weir_clients";
@@ -68,8 +67,8 @@ final class JwtTokens implements AutoCloseable {
 
   /**
    * Verifies a token. If the token's key is unknown, the method waits until {@link
-   * PublishedKeys#refresh}
-   * has fetched the issuer's newest keys. Keys are fetched at most every ten seconds.
+   * PublishedKeys#refresh} has fetched the issuer's newest keys. Keys are fetched at most every ten
+   * seconds.
    *
    * @throws InvalidException if the token is not valid
    */

@@ -36,8 +36,8 @@ public interface DecisionCache extends AutoCloseable {
   }
 
   /**
-   * Submits a check that charges and writes nothing; see {@link #peek}. Does not wait for
-   * the decision.
+   * Submits a check that charges and writes nothing; see {@link #peek}. Does not wait for the
+   * decision.
    */
   CompletableFuture<Decision> submitPeek(Check check);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * One ingest node: its settings, start and stop. This package may depend on all other packages of
- *  the module.
+ * the module.
  */
 @NullMarked
 package io.weir.ingest;

@@ -20,9 +20,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
 
   /**
    * Time for which the cache keeps a bucket after the bucket is full. The margin covers rounding,
-   * and
-   * preserves the bucket epoch of a client that calls regularly. An expired bucket counts as full,
-   * so the length of the margin does not affect correctness.
+   * and preserves the bucket epoch of a client that calls regularly. An expired bucket counts as
+   * full, so the length of the margin does not affect correctness.
    */
   long TTL_MARGIN_MILLIS = 10_000;
 
@@ -98,8 +97,7 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
 
   /**
    * Returns the time until the bucket holds one more token than now; for a bucket in debt, the time
-   * until the bucket holds one token.
-   * The result is never too short, and at most one tick too long.
+   * until the bucket holds one token. The result is never too short, and at most one tick too long.
    *
    * @param remainingTokens whole tokens in the bucket
    * @param resetMicros time until the bucket is full

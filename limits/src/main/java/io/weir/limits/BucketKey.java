@@ -11,8 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The key of a recorded bucket. A key consists of the client and the policy. If each endpoint has
  * its own bucket, the key also contains the endpoint. If each period has its own bucket, the key
- * also contains the end of the period.
- * Immutable.
+ * also contains the end of the period. Immutable.
  *
  * <p>Buckets that several clients share, and buckets of an address, are not recorded. The keys of
  * such buckets exist only in the cache; see {@link #cacheOnlyText}.
@@ -50,11 +49,9 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
 
   /**
    * The form of a name within a key. A name is hashed if it is longer than {@value
-   * #MAX_PLAIN_CHARS}
-   * characters, or contains a brace or a character that is not printable ASCII. A hashed name is
-   * {@code h:} followed by 192 bits of the name's SHA-256. A key is therefore ASCII and at most
-   * {@link
-   * #MAX_CHARS} long.
+   * #MAX_PLAIN_CHARS} characters, or contains a brace or a character that is not printable ASCII. A
+   * hashed name is {@code h:} followed by 192 bits of the name's SHA-256. A key is therefore ASCII
+   * and at most {@link #MAX_CHARS} long.
    *
    * @param text the name, or its hash
    * @param isHashed whether {@code text} is the hash
@@ -257,12 +254,11 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
 
   /**
    * Returns the key of a bucket that Weir does not record. The key excludes the bucket's period.
-   * The key differs
-   * from the text of every {@link BucketKey}. No two buckets have the same key. The length of each
-   * name precedes the name, and each kind of part begins with its own character. Without a client,
-   * the whole key except the period is the hash tag. Buckets without a client are therefore spread
-   * over the hash slots of Redis Cluster. Example with the period: {@code w1:{*5:burst:12:GET
-   * /v1/item|203.0.113.7/32}@1764547200}.
+   * The key differs from the text of every {@link BucketKey}. No two buckets have the same key. The
+   * length of each name precedes the name, and each kind of part begins with its own character.
+   * Without a client, the whole key except the period is the hash tag. Buckets without a client are
+   * therefore spread over the hash slots of Redis Cluster. Example with the period: {@code
+   * w1:{*5:burst:12:GET /v1/item|203.0.113.7/32}@1764547200}.
    *
    * @param client the client; null if clients share the bucket
    * @param policyText the policy's {@link Part#keyText}

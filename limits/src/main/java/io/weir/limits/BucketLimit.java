@@ -27,8 +27,7 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
 
   /**
    * Returns the bucket in the form in which a decision evaluates it. If the decision also depends
-   * on other buckets,
-   * the view includes their tokens.
+   * on other buckets, the view includes their tokens.
    *
    * @param bucket the bucket's key
    * @param kept the buckets that the cache stores

@@ -12,9 +12,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Bound: at any time of the cache's clock, the number of running leases is at most the number of
  * slots. The bound has two exceptions: the limit was just lowered, or the cache has lost its state.
- * If
- * a holder crashes, its slot becomes free when the lease expires. If a limit is lowered, calls keep
- * their slots, and no new call is admitted until enough slots are free.
+ * If a holder crashes, its slot becomes free when the lease expires. If a limit is lowered, calls
+ * keep their slots, and no new call is admitted until enough slots are free.
  *
  * <p>The slots exist only in the cache; see {@link CacheOnlyLimit}. Memory: about 120 bytes per
  * held slot. Immutable.

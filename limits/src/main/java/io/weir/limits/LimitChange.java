@@ -6,16 +6,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * The effect of a changed limit on a bucket that refills. A change converts the time at which the
  * bucket is full under the old limit to the corresponding time under the new limit. The bucket
- * keeps the tokens that it
- * held at the newest charge, up to the new capacity. A debt stays unchanged. From the newest charge
- * on, the bucket refills at the new rate. If the number of units per token changes, the bucket
- * loses
- * its fraction of a token.
+ * keeps the tokens that it held at the newest charge, up to the new capacity. A debt stays
+ * unchanged. From the newest charge on, the bucket refills at the new rate. If the number of units
+ * per token changes, the bucket loses its fraction of a token.
  *
  * <p>Example: a bucket of capacity 1,000 gains one token an hour and lacks 900 tokens. If the
- * capacity is
- * lowered to 10, the bucket is full. If the capacity is raised to 1,000 again, the bucket lacks 990
- * tokens.
+ * capacity is lowered to 10, the bucket is full. If the capacity is raised to 1,000 again, the
+ * bucket lacks 990 tokens.
  *
  * <p>The cache changes its bucket in the same way at the first decision under the new limit.
  * Immutable.

@@ -39,9 +39,7 @@ public final class LogState {
     return size() == 0 ? 0 : timesMicros[size() - 1];
   }
 
-  /**
-   * Returns a log that lacks the {@code dropped} oldest calls and has one more call at the end.
-   */
+  /** Returns a log that lacks the {@code dropped} oldest calls and has one more call at the end. */
   public LogState with(int dropped, long atMicros, long cost) {
     int kept = size() - dropped;
     long[] times = Arrays.copyOf(Arrays.copyOfRange(timesMicros, dropped, size()), kept + 1);

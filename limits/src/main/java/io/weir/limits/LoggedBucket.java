@@ -7,8 +7,7 @@ package io.weir.limits;
  *
  * <p>If the cache's clock is behind the newest call, admitted calls get the time of the newest
  * call. Admitted calls therefore count for more than one window, never for less. If the newest call
- * is ahead of
- * the clock by more than a window, the log counts as empty.
+ * is ahead of the clock by more than a window, the log counts as empty.
  *
  * @param limit the limit
  * @param log the stored log

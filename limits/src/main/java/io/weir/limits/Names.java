@@ -23,8 +23,8 @@ public final class Names {
 
   /**
    * Returns the rule that a text violates, as a phrase that follows the name of the field; null if
-   * the text is valid. The rules for names apply, with another maximum length. The result
-   * contains no part of the text.
+   * the text is valid. The rules for names apply, with another maximum length. The result contains
+   * no part of the text.
    *
    * @param maxBytes maximum length in bytes of UTF-8
    */

@@ -6,10 +6,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The arithmetic of one period of a quota or of one window. The bucket begins full, never refills,
  * and ends with its period. The state of the bucket is the number of tokens used. If the capacity
- * changes during
- * the period, the new capacity therefore applies to the whole period. Example: 70 of 100 tokens are
- * used. If the capacity becomes 120, 50 tokens are left. If the capacity becomes 60, the bucket has
- * a debt of 10 tokens.
+ * changes during the period, the new capacity therefore applies to the whole period. Example: 70 of
+ * 100 tokens are used. If the capacity becomes 120, 50 tokens are left. If the capacity becomes 60,
+ * the bucket has a debt of 10 tokens.
  *
  * <p>A node whose clock is behind can request a period that has ended by the cache's clock. The
  * bucket of the ended period then still decides. The waiting times of an ended period are 1 µs, and

@@ -5,8 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The limit of one period. The bucket of a period begins full, never refills, and ends with the
- * period. The
- * next period has its own bucket. Immutable.
+ * period. The next period has its own bucket. Immutable.
  */
 public sealed interface PeriodLimit extends BucketLimit
     permits QuotaLimit, FixedWindowLimit, SlidingWindowLimit {

@@ -33,8 +33,7 @@ public sealed interface PeriodicLimit extends PolicyLimit
 
   /**
    * Returns the period that contains a time, for one bucket. The delay is computed from the
-   * bucket's
-   * key, so every node returns the same period.
+   * bucket's key, so every node returns the same period.
    *
    * @param bucket the bucket's key without a period
    */

@@ -12,9 +12,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Bound: in any interval of the window's length, calls take at most the capacity. The bound
  * holds unless the cache loses the log or the cache's clock is set back. Memory: about 18 bytes per
- * admitted call
- * of the last window. The capacity is therefore at most {@value #MAX_TOKENS}. For a larger limit
- * use a {@link SlidingWindow} with sub-windows.
+ * admitted call of the last window. The capacity is therefore at most {@value #MAX_TOKENS}. For a
+ * larger limit use a {@link SlidingWindow} with sub-windows.
  *
  * <p>Buckets exist only in the cache; see {@link CacheOnlyLimit}. Immutable.
  *

@@ -8,10 +8,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One sub-window of a {@link SlidingWindow}. The bucket of a sub-window counts the tokens that
- * calls take in the sub-window.
- * The cache keeps the bucket for as long as a window covers a part of the sub-window. A decision
- * depends on this bucket, the buckets of the earlier sub-windows and the bucket of the next
- * sub-window.
+ * calls take in the sub-window. The cache keeps the bucket for as long as a window covers a part of
+ * the sub-window. A decision depends on this bucket, the buckets of the earlier sub-windows and the
+ * bucket of the next sub-window.
  *
  * @param capacityTokens tokens per window, 1 to 2^53 − 1
  * @param endsAtEpochMicros when the sub-window no longer counts, in microseconds since 1970 by the

@@ -84,8 +84,7 @@ public record SlotBucket(
 
   /**
    * Returns the time until the first lease expires if no lease is renewed; 0 if the holder has a
-   * slot
-   * or may take a slot. A holder may release its slot earlier.
+   * slot or may take a slot. A holder may release its slot earlier.
    */
   @Override
   public long retryAfterMicros(long costTokens) {

@@ -5,8 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The key under which the cache stores the slots of a {@link ConcurrencyLimit}. Weir does not
- * record slots. Example: {@code
- * w1:{4:acme}:7:reports@slots}. Immutable.
+ * record slots. Example: {@code w1:{4:acme}:7:reports@slots}. Immutable.
  *
  * @param client the client; null if clients share the slots
  * @param policy the policy

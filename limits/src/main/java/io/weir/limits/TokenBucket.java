@@ -8,9 +8,8 @@ import org.jspecify.annotations.Nullable;
  * The arithmetic of a token bucket under one limit. Immutable.
  *
  * <p>Example: a bucket of capacity 10 gains one token per 100 ms and holds 4 tokens. A call of cost
- * 6 is
- * denied and may retry after 200 ms. A retry after 199.999 ms is denied; a retry after 200 ms is
- * allowed.
+ * 6 is denied and may retry after 200 ms. A retry after 199.999 ms is denied; a retry after 200 ms
+ * is allowed.
  *
  * <p>Bound: in any interval T of the cache's clock, calls take at most capacity + rate × T tokens.
  * The bound is exact for every limit, unless the cache loses the state.
@@ -120,8 +119,7 @@ public final class TokenBucket implements BucketArithmetic {
    *   <li>The clock stepped back: the bucket does not refill until the clock reaches {@code last}.
    *       If {@code last} is ahead of the clock by more than the fill time of an empty bucket,
    *       {@code last} {@linkplain #countsAsNow counts as now}. The bucket therefore refills again
-   *       at most one fill time
-   *       after the step.
+   *       at most one fill time after the step.
    *   <li>The limit changed: the bucket keeps its whole tokens up to the new capacity, and loses
    *       the fraction of a token. A debt is rounded up to a whole token. For the time since {@code
    *       last}, the bucket refills at the new rate.
@@ -186,8 +184,7 @@ public final class TokenBucket implements BucketArithmetic {
   /**
    * Returns the time until a refilled bucket has enough tokens for the cost, rounded up. Returns 0
    * if the bucket has enough tokens now, and −1 if the bucket's capacity is below the cost. The
-   * result accounts for
-   * the elapsed fraction of the tick, and for a {@code last} in the future.
+   * result accounts for the elapsed fraction of the tick, and for a {@code last} in the future.
    */
   @Override
   public long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros) {

@@ -40,11 +40,10 @@ import org.jspecify.annotations.Nullable;
  * Tokens of one issuer. Thread-safe.
  *
  * <p>A few dedicated threads verify the tokens, and each token only once. A valid token is cached
- * by its hash until it
- * expires or the issuer revokes a key. Rejected tokens are not cached, so they cannot displace
- * valid tokens from the cache. Rejected tokens cost only the time of the dedicated threads. If too
- * many tokens
- * are waiting, a new token is rejected. Many forged tokens therefore delay only new tokens.
+ * by its hash until it expires or the issuer revokes a key. Rejected tokens are not cached, so they
+ * cannot displace valid tokens from the cache. Rejected tokens cost only the time of the dedicated
+ * threads. If too many tokens are waiting, a new token is rejected. Many forged tokens therefore
+ * delay only new tokens.
  */
 public final class CallerTokens implements AutoCloseable {
   /**

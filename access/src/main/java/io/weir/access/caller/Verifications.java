@@ -14,8 +14,7 @@ import java.util.concurrent.CompletableFuture;
  * The verifications in progress, and the calls that wait for their results. All calls with the same
  * token get the same result. A fetch of the issuer's keys may take seconds, so the number of calls
  * that wait for a fetch is limited. The limit also applies to calls with the same token.
- * Thread-safe; no
- * method blocks.
+ * Thread-safe; no method blocks.
  */
 final class Verifications {
   private final int maxWaitingForKeys;

@@ -24,11 +24,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A handler that serves the description of an API and the page that shows the description in a
- * browser. Requests
- * need no token because the pages contain only documentation. The handler loads each file once, and
- * writes all responses from the same memory. The handler never blocks the thread that reads the
- * connection.
- * Thread-safe.
+ * browser. Requests need no token because the pages contain only documentation. The handler loads
+ * each file once, and writes all responses from the same memory. The handler never blocks the
+ * thread that reads the connection. Thread-safe.
  */
 public final class ApiPages extends Handler.Wrapper {
   private static final String DESCRIPTION = "/openapi.json";

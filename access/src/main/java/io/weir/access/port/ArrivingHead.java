@@ -4,8 +4,7 @@ package io.weir.access.port;
 /**
  * Detects whether, and since when, the header fields of a request are arriving on a connection. An
  * instance compares the counters of the connection at two consecutive observations. A new instance
- * assumes a
- * connection that has received no bytes. Not thread-safe.
+ * assumes a connection that has received no bytes. Not thread-safe.
  *
  * <p>Jetty publishes these counters, but not the state of its parser. If no request or response
  * began between two observations, and no body was arriving, the received bytes belong to incomplete

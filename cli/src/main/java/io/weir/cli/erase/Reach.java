@@ -26,9 +26,9 @@ package io.weir.cli.erase;
  * @param closedThroughEpochMillis all windows that end at this time or earlier are closed; 0 if
  *     none is
  * @param firstHeldOffset the first offset of the calls topic
- * @param endOffset the end offset of the calls topic, read after the row. If a row's last
- *     offset is at or after this end, the row belongs to a deleted topic of the same name, and the
- *     present topic has none of its records
+ * @param endOffset the end offset of the calls topic, read after the row. If a row's last offset is
+ *     at or after this end, the row belongs to a deleted topic of the same name, and the present
+ *     topic has none of its records
  * @param heldMillis maximum time for which the calls topic keeps a record, or {@link #FOR_EVER}
  */
 record Reach(

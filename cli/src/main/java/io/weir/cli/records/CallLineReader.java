@@ -147,7 +147,8 @@ public final class CallLineReader {
       try {
         ended.close();
       } catch (IOException impossible) {
-        throw new UncheckedIOException("the parser of a batch in memory cannot be closed", impossible);
+        throw new UncheckedIOException(
+            "the parser of a batch in memory cannot be closed", impossible);
       }
     }
   }

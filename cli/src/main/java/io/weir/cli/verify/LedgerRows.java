@@ -263,8 +263,7 @@ final class LedgerRows {
       if (later.firstEndEpochMillis <= boundary) {
         if (place.isInRange || later.isInRange) {
           data.differences.add(
-              later.where
-                  + " has a later closed_through_ms than the CLOSE of its window");
+              later.where + " has a later closed_through_ms than the CLOSE of its window");
         }
         later.firstEndEpochMillis = Long.MAX_VALUE;
       }

@@ -39,9 +39,7 @@ import org.jspecify.annotations.Nullable;
 public final class WeirClient implements AutoCloseable {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
 
-  /**
-   * Default timeout of a try: 300 ms. Without a reply of Redis, a node decides after 250 ms.
-   */
+  /** Default timeout of a try: 300 ms. Without a reply of Redis, a node decides after 250 ms. */
   private static final Duration TRY_TIMEOUT = Duration.ofMillis(300);
 
   private final WeirClientSettings settings;

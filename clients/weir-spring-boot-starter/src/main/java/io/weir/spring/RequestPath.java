@@ -9,7 +9,7 @@ import java.util.List;
  *
  * <ol>
  *   <li>Removes the parameters of each segment. The parameters begin with the segment's first
- *   semicolon.
+ *       semicolon.
  *   <li>Removes empty segments and the slash at the end.
  *   <li>Resolves dot segments, also with percent-encoded dots. Drops segments above the root.
  *   <li>Replaces each percent sign that begins no encoded byte by {@code %25}.

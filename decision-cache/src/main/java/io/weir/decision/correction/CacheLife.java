@@ -9,8 +9,7 @@ import org.jspecify.annotations.Nullable;
  * Determines whether the state of a cache is complete, and coordinates its restoration. The cache
  * stores a marker with the run ID of a server. The cache is <em>warm</em> (restored) while the
  * marker contains the run ID of the server that replies. After a flush, a restart or a failover,
- * the cache is
- * <em>cold</em> (not restored) until every partition has been restored. Thread-safe.
+ * the cache is <em>cold</em> (not restored) until every partition has been restored. Thread-safe.
  */
 public interface CacheLife extends AutoCloseable {
   /** The completeness of a cache's state. */

@@ -50,9 +50,7 @@ final class CheckEncoder {
   private static final byte MODE_ENFORCED = 1;
   private static final byte MODE_HELD = 2;
 
-  /**
-   * Number of modes. The encoded mode byte is mode + {@value} × {@link BucketLimit#scriptKind}.
-   */
+  /** Number of modes. The encoded mode byte is mode + {@value} × {@link BucketLimit#scriptKind}. */
   private static final int MODES = 4;
 
   /**

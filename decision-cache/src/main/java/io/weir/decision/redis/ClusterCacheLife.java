@@ -36,11 +36,11 @@ import org.slf4j.LoggerFactory;
  * <ul>
  *   <li>A flush deletes the markers with the buckets. A restart or a failover changes the run ID.
  *   <li>A slot that is moved keeps its marker with the run ID of its previous server. The new
- *   server accepts and replaces this marker under two conditions. First, the new server was warm
- *   before with its current run ID. Second, the previous server reports that it has handed over the
- *   slot ({@link ClusterMap#hasHandedOver}), and is connected or was connected until recently. A
- *   replica that replaces a server has all markers of the server, but does not meet the first
- *   condition.
+ *       server accepts and replaces this marker under two conditions. First, the new server was
+ *       warm before with its current run ID. Second, the previous server reports that it has handed
+ *       over the slot ({@link ClusterMap#hasHandedOver}), and is connected or was connected until
+ *       recently. A replica that replaces a server has all markers of the server, but does not meet
+ *       the first condition.
  *   <li>If a slot is assigned to another server without the slot's keys, the slot has no marker.
  * </ul>
  *

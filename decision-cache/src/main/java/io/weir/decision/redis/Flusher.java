@@ -290,10 +290,10 @@ final class Flusher implements AutoCloseable {
   }
 
   /**
-   * Rejects checks after their callers' timeouts. A check is rejected when two looks in a
-   * row find that the caller's timeout has elapsed. After a pause of this process, the thread that
-   * reads the connection therefore has time to read the replies. The method runs on another thread,
-   * because the checks may be waiting for the reading thread.
+   * Rejects checks after their callers' timeouts. A check is rejected when two looks in a row find
+   * that the caller's timeout has elapsed. After a pause of this process, the thread that reads the
+   * connection therefore has time to read the replies. The method runs on another thread, because
+   * the checks may be waiting for the reading thread.
    */
   private void look() {
     try {

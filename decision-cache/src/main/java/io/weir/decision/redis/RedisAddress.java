@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
  * or the scheme {@code redis-cluster://} or {@code rediss-cluster://}. A cluster has only database
  * 0. The scheme {@code redis-sentinel://} or {@code rediss-sentinel://} denotes sentinels. The part
  * after {@code #} is the name under which the sentinels monitor the server. The text before the
- * last {@code @} is the user and the password. A password may therefore contain {@code /}, {@code
- * @}, {@code #}, {@code ,} and {@code ?} unencoded. A {@code %} begins an encoded character.
- *     Immutable.
+ * last {@code @} is the user and the password. A password may therefore contain {@code /},
+ * {@code @}, {@code #}, {@code ,} and {@code ?} unencoded. A {@code %} begins an encoded character.
+ * Immutable.
  *
  * <p>{@link #toString} and the messages of this class never contain a part of the credentials. If
  * an address cannot be parsed, the messages contain no part of the address, because the position of
@@ -125,7 +125,8 @@ final class RedisAddress {
           "must end with # and the name under which the sentinels monitor the server");
     }
     if (!hasSentinels && rest.group(4) != null) {
-      throw new IllegalArgumentException("must not have a #: only an address of sentinels has a name");
+      throw new IllegalArgumentException(
+          "must not have a #: only an address of sentinels has a name");
     }
     RedisURI unused = address.toLettuce();
     return address;

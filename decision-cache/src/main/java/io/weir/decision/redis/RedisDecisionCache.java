@@ -211,9 +211,7 @@ public final class RedisDecisionCache implements RedisCache {
         : CompletableFuture.completedFuture(denied);
   }
 
-  /**
-   * Returns the denial of a check from the cached denials; null if there is no such denial.
-   */
+  /** Returns the denial of a check from the cached denials; null if there is no such denial. */
   Decision.@Nullable StillDenied knownDenial(Check check) {
     StatefulRedisConnection<byte[], byte[]> subscribed = link.subscribed();
     return subscribed != null && !closed && !flusher.watch().isSilent()

@@ -110,8 +110,7 @@ final class ScriptCall {
       if (Failures.isReadOnly(error)) {
         environment.link.drop(connection, "the server is a read-only replica");
         if (environment.script.kind() == ServerKind.OF_CLUSTER) {
-          fail(
-              Failures.MOVED); // the replica wrote nothing, and another server has taken over
+          fail(Failures.MOVED); // the replica wrote nothing, and another server has taken over
           return;
         }
       } else if (Failures.isClusterMode(error)) {

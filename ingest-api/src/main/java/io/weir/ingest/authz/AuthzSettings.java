@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param identity how Weir identifies clients; null if forward authorization is off
  * @param idHeader name of the header field with the call's id; null if Weir creates the ids
- * @param trustedHops number of trusted proxies in front of the node, 0 to
- *     {@value ForwardedFor#MAX_HOPS}. Each proxy adds an entry to {@code X-Forwarded-For}. If the
- *     number is 0, Weir does not read the caller's address
+ * @param trustedHops number of trusted proxies in front of the node, 0 to {@value
+ *     ForwardedFor#MAX_HOPS}. Each proxy adds an entry to {@code X-Forwarded-For}. If the number is
+ *     0, Weir does not read the caller's address
  * @param routes the route templates that name endpoints
  */
 public record AuthzSettings(
@@ -65,8 +65,8 @@ public record AuthzSettings(
   /**
    * Reads the settings.
    *
-   * @param access the access settings of the port; their tokens use the header field
-   *     {@code Authorization}
+   * @param access the access settings of the port; their tokens use the header field {@code
+   *     Authorization}
    * @throws InvalidSettingException if a variable is invalid; the message names the variable
    */
   public static AuthzSettings of(Settings settings, AccessSettings access) {

@@ -21,7 +21,7 @@ final class CorrectionPace {
 
   /**
    * Number of batches per second at the full rate. This number bounds the pause between two
-   *  batches.
+   * batches.
    */
   private static final int BATCHES_PER_SECOND = 50;
 

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>judge: convert the decision to an outcome ({@link Judge})
  *   <li>record: write the call to the log ({@link OutcomeRecorder})
  *   <li>answer: complete the outcome, after the record has the durability that {@code
- *   WEIR_DURABILITY} requires
+ *       WEIR_DURABILITY} requires
  * </ol>
  *
  * <p>A peek is not recorded. All calls of a batch pass each step together, except the step
@@ -44,9 +44,7 @@ public final class CheckGate {
       new Decision.Undecided(
           Decision.Cause.TIMEOUT, "the cache did not answer within the caller's timeout");
 
-  /**
-   * Runs the dependent stages of decisions after a timeout. The stages do not block.
-   */
+  /** Runs the dependent stages of decisions after a timeout. The stages do not block. */
   private static final Executor AFTER_TIMEOUTS =
       Executors.newFixedThreadPool(
           2,

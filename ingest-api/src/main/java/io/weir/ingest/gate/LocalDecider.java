@@ -30,8 +30,8 @@ import java.util.function.LongSupplier;
  * buckets, the decider first discards buckets of the clients with the most buckets. A discarded
  * bucket starts full again.
  *
- * <p>The decider denies a cost that exceeds the share, even if the limit would permit the cost.
- * A call that costs more than the share can succeed only when the cache is available again.
+ * <p>The decider denies a cost that exceeds the share, even if the limit would permit the cost. A
+ * call that costs more than the share can succeed only when the cache is available again.
  */
 public final class LocalDecider {
   /** Maximum number of nodes that share the traffic. */

@@ -20,9 +20,7 @@ final class Admission {
   /** Maximum number of concurrent batches. The body of a batch has up to 1 MiB. */
   private static final int MAX_BATCHES = 64;
 
-  /**
-   * Maximum number of concurrent scrapes. One scrape takes the CPU time of many calls.
-   */
+  /** Maximum number of concurrent scrapes. One scrape takes the CPU time of many calls. */
   private static final int MAX_SCRAPES = 4;
 
   private final int maxCallsUnderWay;

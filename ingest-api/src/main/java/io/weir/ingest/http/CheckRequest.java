@@ -86,7 +86,8 @@ final class CheckRequest {
       throws IOException, Invalid {
     String id = JsonBody.name(json, value, member);
     if (id.equals(".") || id.equals("..")) {
-      throw Invalid.member(member, "must not be '.' or '..', because URLs cannot contain such an id");
+      throw Invalid.member(
+          member, "must not be '.' or '..', because URLs cannot contain such an id");
     }
     return id;
   }

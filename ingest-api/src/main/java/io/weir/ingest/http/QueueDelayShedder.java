@@ -14,9 +14,10 @@ import java.util.Map;
  *
  * <ul>
  *   <li>The <i>delay</i> of an interval is the shortest wait of the calls that began in the
- *   interval. If calls wait but no call began, the delay grows by the length of the interval. If
- *   there are several queues, the longest delay applies. The shortest wait distinguishes two cases
- *   (CoDel [1]). After a burst, the queue is empty for a moment. A standing queue is never empty.
+ *       interval. If calls wait but no call began, the delay grows by the length of the interval.
+ *       If there are several queues, the longest delay applies. The shortest wait distinguishes two
+ *       cases (CoDel [1]). After a burst, the queue is empty for a moment. A standing queue is
+ *       never empty.
  *   <li>If the delay exceeds the target in two consecutive intervals, the share grows in proportion
  *       to the excess and to the growth of the delay. The growth of the delay, in seconds per
  *       second, shows by how much the load exceeds the capacity. This class is a

@@ -79,9 +79,7 @@ final class VerdictFields {
     return byName;
   }
 
-  /**
-   * Returns the seconds until a retry: the wait of the denial plus the random delay.
-   */
+  /** Returns the seconds until a retry: the wait of the denial plus the random delay. */
   private long retryAfterSeconds(CheckOutcome.Denial denial) {
     long jitter = jitterMicros == 0 ? 0 : random.applyAsLong(jitterMicros);
     long earliest = Math.min(denial.retryAfterMicros(), Long.MAX_VALUE - jitter);

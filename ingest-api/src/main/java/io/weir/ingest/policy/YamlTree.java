@@ -96,8 +96,8 @@ public final class YamlTree {
   private int nesting;
 
   /**
-   * Whether plain scalars have the types of the core schema; if false, all scalars except
-   *  {@code null} are strings.
+   * Whether plain scalars have the types of the core schema; if false, all scalars except {@code
+   * null} are strings.
    */
   private final boolean isTyped;
 

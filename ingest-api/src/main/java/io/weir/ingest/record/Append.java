@@ -136,8 +136,8 @@ final class Append {
 
   /**
    * Ends the ticket, because the journal has all of the lines. The last acknowledgement completes
-   * the outcome. If an acknowledgement is missing after the timeout, the outcome becomes
-   * {@code otherwise}.
+   * the outcome. If an acknowledgement is missing after the timeout, the outcome becomes {@code
+   * otherwise}.
    */
   void keepUntilAcked(NotKept otherwise, long timeoutNanos) {
     endTicket();

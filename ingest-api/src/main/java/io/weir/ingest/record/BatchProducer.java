@@ -7,9 +7,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends batches to Kafka. After a permanent failure the recorder replaces the producer.
- * {@link KafkaBatchProducer} is the production implementation; tests and the simulation have their
- * own implementations.
+ * Sends batches to Kafka. After a permanent failure the recorder replaces the producer. {@link
+ * KafkaBatchProducer} is the production implementation; tests and the simulation have their own
+ * implementations.
  */
 public interface BatchProducer extends AutoCloseable {
   /**

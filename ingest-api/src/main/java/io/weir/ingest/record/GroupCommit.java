@@ -115,7 +115,7 @@ final class GroupCommit {
 
   /**
    * Queues the lines. The outcome of the append completes when the journal has stored or refused
-   *  the lines.
+   * the lines.
    */
   void commit(Append append) {
     queue.add(append);

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 final class PartitionBuffer {
   /**
    * Maximum number of batches in flight. An idempotent Kafka producer keeps the order of at most
-   *  five batches in flight.
+   * five batches in flight.
    */
   static final int MAX_IN_FLIGHT = 5;
 

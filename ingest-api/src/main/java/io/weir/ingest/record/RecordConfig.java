@@ -13,8 +13,8 @@ import java.time.Duration;
  *
  * @param node name of this ingest node, unique among all nodes and unchanged by a restart
  * @param kafka the connection to Kafka
- * @param journalFolder folder of the journal, which only this process may use; not used with
- *     {@link Durability#ACKED}
+ * @param journalFolder folder of the journal, which only this process may use; not used with {@link
+ *     Durability#ACKED}
  * @param durability how durable a call's record must be before the node answers the call
  * @param fsync whether an append waits until the disk has stored the lines, so that a power loss
  *     loses no call

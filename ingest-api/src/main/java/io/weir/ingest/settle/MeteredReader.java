@@ -87,8 +87,8 @@ final class MeteredReader implements PartitionReader {
   }
 
   /**
-   * Refunds the cost of a search that found its call at the given position, except
-   * {@link #REQUEST_BYTES} per read. The budget restricts searches that do not find their call.
+   * Refunds the cost of a search that found its call at the given position, except {@link
+   * #REQUEST_BYTES} per read. The budget restricts searches that do not find their call.
    */
   void hasFoundByPosition() {
     budgets.payBack(client, charged - readings * REQUEST_BYTES);

@@ -524,8 +524,7 @@ final class PolicyFileTest {
     assertHolds(problems, "policies[5].on_cold_cache: hold requires a quota or window");
     assertHolds(problems, "clients['acme'].time_zone must be a time zone");
     assertHolds(problems, "clients['acme'].billing_anchor must be a date");
-    assertHolds(
-        problems, "clients['b'] must be a mapping with the fields plan, limits, time_zone");
+    assertHolds(problems, "clients['b'] must be a mapping with the fields plan, limits, time_zone");
     assertHolds(problems, "clients['c'].zone is not known here");
     assertTrue(
         problems.stream().anyMatch(p -> p.contains("the client must not contain control")),

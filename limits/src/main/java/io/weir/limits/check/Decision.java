@@ -47,8 +47,7 @@ public sealed interface Decision {
   /**
    * The node denies the call because the node already knows that enforced buckets do not have
    * enough tokens. Usually the node sent no request to the cache. If {@code isPartial} is true, the
-   * node
-   * sent requests, and only some of the servers have replied.
+   * node sent requests, and only some of the servers have replied.
    *
    * @param shortages the buckets that do not have enough tokens, at least one, in the order of the
    *     check
@@ -93,8 +92,7 @@ public sealed interface Decision {
     /**
      * This process is overloaded. Too many checks are waiting, or the process did not send the
      * check or read the reply before the deadline. The server itself may work normally. The call
-     * must be
-     * rejected because of overload.
+     * must be rejected because of overload.
      */
     REJECTED,
     /** The reply of the server is not valid. */

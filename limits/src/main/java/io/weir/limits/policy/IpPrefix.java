@@ -36,9 +36,7 @@ public record IpPrefix(int ipv4, int ipv6) {
     return address.network(address.isV4() ? ipv4 : ipv6);
   }
 
-  /**
-   * Returns whether each network of the other prefix lies within a network of this prefix.
-   */
+  /** Returns whether each network of the other prefix lies within a network of this prefix. */
   public boolean isNoNarrowerThan(IpPrefix other) {
     return ipv4 <= other.ipv4 && ipv6 <= other.ipv6;
   }

@@ -3,8 +3,7 @@ package io.weir.limits.policy;
 
 /**
  * A property of a call that is part of the key of the call's bucket. Each value of the property has
- * its own
- * bucket. The constants have the order of the parts in a key.
+ * its own bucket. The constants have the order of the parts in a key.
  */
 public enum KeyPart {
   CLIENT,

@@ -18,8 +18,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The policies that match one call, all from one version of the policy set. A node uses one
  * snapshot to decide and to record a call. The record therefore states the version that decided the
- * call,
- * even while another thread replaces the set. Immutable.
+ * call, even while another thread replaces the set. Immutable.
  *
  * @param policiesVersion version of the set
  * @param evaluated the policies that are evaluated, in the order of the set; a check allows at most

@@ -12,8 +12,7 @@ import java.util.TreeMap;
 
 /**
  * A set of networks for fast look-up. A search for an address takes one hash look-up per distinct
- * prefix
- * length, whatever the number of networks. Immutable.
+ * prefix length, whatever the number of networks. Immutable.
  */
 final class NetworkSet {
   private final List<OfLength> ipv4;

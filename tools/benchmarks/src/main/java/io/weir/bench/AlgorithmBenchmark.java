@@ -45,8 +45,7 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Measures each algorithm with one policy and with three policies, 10,000 clients and 1,024 calls
  * in progress. Prints decisions per second, Redis' CPU per decision, and Redis' memory per client.
- * Also
- * measures bucket4j, and npm's rate-limiter-flexible if Node is installed. Rounds of different
+ * Also measures bucket4j, and npm's rate-limiter-flexible if Node is installed. Rounds of different
  * limiters alternate, so that all limiters have the same conditions.
  */
 final class AlgorithmBenchmark {

@@ -20,8 +20,7 @@ import java.util.concurrent.locks.LockSupport;
  * A load generator with an open loop: a Poisson process with a fixed rate schedules the calls,
  * independently of earlier responses. The latency of a call begins at its scheduled time. So the
  * generator avoids coordinated omission. With rate 0, each connection sends the next call after the
- * response
- * (closed loop).
+ * response (closed loop).
  *
  * <p>Runs in a separate process: {@code OpenLoop PORT RATE WARM_UP_SECONDS SECONDS CONNECTIONS}
  * prints one line of {@link LoadFigures}.

@@ -90,8 +90,7 @@ final class RestoreIT {
 
   /** The runbook of a lost ledger: create the topic, then reset the aggregators. */
   @Test
-  void ledgerLost_recountedFromCalls_everyCallIsBilledOnce()
-      throws Exception {
+  void ledgerLost_recountedFromCalls_everyCallIsBilledOnce() throws Exception {
     Instant begun = Instant.now();
     Caller caller = new Caller(() -> checkUrl);
     try (TestKafka kafka = TestKafka.start()) {

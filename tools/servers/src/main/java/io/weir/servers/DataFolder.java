@@ -21,8 +21,7 @@ import org.slf4j.LoggerFactory;
 /**
  * A data folder with a lock, so that only one process at a time uses it. The caller opens the
  * folder before it starts a server, because two brokers in one folder would corrupt the metadata
- * log. The operating
- * system releases the lock when the process ends, even after a crash.
+ * log. The operating system releases the lock when the process ends, even after a crash.
  */
 public final class DataFolder implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(DataFolder.class);

@@ -26,9 +26,7 @@ import org.slf4j.LoggerFactory;
 /**
  * A KRaft broker in this JVM, either alone or as a node of a cluster. The broker listens on
  * loopback only. A caller can start the broker again with the same folder, even after a {@code kill
- * -9}.
- * Intended for development,
- * demos and tests.
+ * -9}. Intended for development, demos and tests.
  */
 public final class EmbeddedKafka implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedKafka.class);

@@ -9,9 +9,9 @@ import java.util.Map;
 
 /**
  * The configuration of one node of a KRaft cluster. The node is both broker and controller. The
- * node
- * listens on loopback only. In a cluster of at least three nodes, all topics have three replicas,
- * and {@code min.insync.replicas} is 2. In a smaller cluster, topics have one replica. Immutable.
+ * node listens on loopback only. In a cluster of at least three nodes, all topics have three
+ * replicas, and {@code min.insync.replicas} is 2. In a smaller cluster, topics have one replica.
+ * Immutable.
  *
  * @param id the node's id, from 1
  * @param clusterId a Kafka {@code Uuid}, the same for every node of a cluster

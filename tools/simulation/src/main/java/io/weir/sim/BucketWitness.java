@@ -266,9 +266,7 @@ final class BucketWitness implements CacheWitness {
     }
   }
 
-  /**
-   * Records tokens that a node has taken in advance. The tokens count as admitted from now on.
-   */
+  /** Records tokens that a node has taken in advance. The tokens count as admitted from now on. */
   List<Loan> lent(Check check, Decision.Allowed allowed, long heldMillis) {
     AdmittedTokens unused = admitted(check, allowed);
     List<Loan> loans = new ArrayList<>();
@@ -572,8 +570,8 @@ final class BucketWitness implements CacheWitness {
    * Permitted excess: the aggregator may publish a correction before the records show that the
    * cache has lost charges. Then the correction mistakes the first later charges for the lost
    * charges, and returns tokens again (seeds 1014207 and 1040078). Also, if the first record of a
-   * quota has
-   * no stamp, the aggregator assumes an unused quota until earlier records arrive (seed 1059598).
+   * quota has no stamp, the aggregator assumes an unused quota until earlier records arrive (seed
+   * 1059598).
    */
   private long givenTokens(Admissions bucket, Correction correction, long changeTokens) {
     if (changeTokens <= 0) {

@@ -25,8 +25,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Computes the expected level of each bucket from the records alone. Each recorded call takes its
  * tokens at its time. The level does not depend on what decided the calls, or on the state of the
- * cache. Where
- * a bucket may differ from this level, a comment begins with "permitted difference".
+ * cache. Where a bucket may differ from this level, a comment begins with "permitted difference".
  */
 final class Convergence {
   /**

@@ -9,9 +9,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
  * The consumer of corrections in one process. The consumer uses Weir's own queue of corrections.
- * Replaces
- * {@code
- * CorrectionLoop} and its Kafka consumer.
+ * Replaces {@code CorrectionLoop} and its Kafka consumer.
  */
 final class CorrectionFeed {
   private static final String TOPIC = "corrections";

@@ -38,8 +38,8 @@ enum Fault {
   /** A lagging replica replaces Redis. */
   REDIS_FAILOVER,
   /**
-   * A lagging replica replaces Redis. No node can detect the failover, because the connections
-   * stay open.
+   * A lagging replica replaces Redis. No node can detect the failover, because the connections stay
+   * open.
    */
   REDIS_UNSEEN_FAILOVER,
   /** Redis is killed and starts again with an older file or without a file. */

@@ -12,10 +12,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An idempotent producer of one process. Batches and acknowledgements take time, and may be lost. A
- * batch that the
- * producer has abandoned may arrive after the second copy of the batch.
- * The broker appends the batches of a partition in the order in which they were sent, and skips
- * refused batches.
+ * batch that the producer has abandoned may arrive after the second copy of the batch. The broker
+ * appends the batches of a partition in the order in which they were sent, and skips refused
+ * batches.
  */
 final class SimulatedProducer implements BatchProducer {
   private static final long TYPICAL_MILLIS = 25;

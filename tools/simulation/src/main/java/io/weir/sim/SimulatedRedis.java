@@ -26,9 +26,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The server of the decision cache, with its buckets, the keys of its generation, its clock and its
  * faults. A Java implementation of Redis' scripts decides calls. Tests compare this implementation
- * with the scripts. The code for
- * the server's generation follows {@code begin_restoration.lua}, {@code note_restored.lua} and
- * related scripts.
+ * with the scripts. The code for the server's generation follows {@code begin_restoration.lua},
+ * {@code note_restored.lua} and related scripts.
  */
 final class SimulatedRedis {
   /** The RESTORATION_TTL of the real scripts. */

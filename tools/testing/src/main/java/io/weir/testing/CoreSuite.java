@@ -11,8 +11,7 @@ import org.junit.jupiter.api.Tag;
 /**
  * Marks an integration test class or method that {@code ./weir test} runs. These tests check one
  * code path of each kind. Together with the unit tests, they take a few minutes. {@code ./weir test
- * --all} also
- * runs integration tests without a mark.
+ * --all} also runs integration tests without a mark.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)

@@ -4,8 +4,7 @@ package io.weir.testing;
 /**
  * The amount of work of tests that repeat one check, such as model tests. The system property
  * {@code weir.suite} sets this amount: {@code short} (the default) or {@code full}, as in {@code
- * ./weir test
- * --full}.
+ * ./weir test --full}.
  */
 public final class SuiteForm {
   /** The name of the system property. */

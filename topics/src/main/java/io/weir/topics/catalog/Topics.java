@@ -41,8 +41,7 @@ public final class Topics {
   /**
    * The newest figures of every key and window. After Weir has erased a client, Kafka removes the
    * records from disk within about a week. Kafka keeps tombstones long enough for an aggregator
-   * that was down
-   * for some days.
+   * that was down for some days.
    */
   public static final Topic STATE =
       new Topic(

@@ -13,9 +13,8 @@ import org.apache.kafka.common.TopicPartition;
 /**
  * A reader of ranges of the calls topic. A reader uses one consumer, and reads one fetch at a time
  * from any partition. A read that continues at the end of the last read uses the records that the
- * consumer
- * has prefetched. Every method may throw {@link org.apache.kafka.common.KafkaException}, for
- * example if Kafka does not reply within the consumer's {@code default.api.timeout.ms}. Not
+ * consumer has prefetched. Every method may throw {@link org.apache.kafka.common.KafkaException},
+ * for example if Kafka does not reply within the consumer's {@code default.api.timeout.ms}. Not
  * thread-safe.
  */
 public final class CallsReader implements AutoCloseable {

@@ -9,8 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads header values of a record. If several headers have the same name, this class uses the last
- * header.
- * Stateless and thread-safe.
+ * header. Stateless and thread-safe.
  */
 public final class HeaderValues {
   private HeaderValues() {}

@@ -62,11 +62,9 @@ public final class LibraryMetrics implements AutoCloseable {
 
   /**
    * Metrics of other libraries that the filter drops because their values are misleading. Redis
-   * sends the
-   * reply of a script at once, so the time of the first response equals the time of the reply.
-   * Jetty counts the bytes of connections only in a connector that Weir does not use. Jetty's
-   * metric of
-   * request times measures the time of a connection.
+   * sends the reply of a script at once, so the time of the first response equals the time of the
+   * reply. Jetty counts the bytes of connections only in a connector that Weir does not use.
+   * Jetty's metric of request times measures the time of a connection.
    */
   private static final Set<String> LEFT_OUT =
       Set.of(

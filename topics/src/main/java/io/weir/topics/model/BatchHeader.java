@@ -27,8 +27,7 @@ import io.weir.limits.Numbers;
  *     contain a call that this node decided exactly at the low watermark
  * @param linesBefore number of the journal's lines in earlier batches of the partition. The n-th
  *     line of the batch has the position linesBefore + n
- * @param linesBeforeEpoch number of lines of earlier epochs in earlier batches; at most
- *     linesBefore
+ * @param linesBeforeEpoch number of lines of earlier epochs in earlier batches; at most linesBefore
  * @param departing true on the final heartbeat of an epoch, which the node sends when it stops or
  *     has opened its journal again. The node has sent all lines of the epoch, and sends no further
  *     low watermark of the epoch

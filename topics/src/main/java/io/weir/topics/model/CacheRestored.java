@@ -6,8 +6,7 @@ import io.weir.limits.Names;
 /**
  * A record that reports that the aggregator has published all live buckets of one partition, for a
  * cache that lost its state. The corrections of these buckets precede this record in the partition
- * of the corrections topic,
- * and include every call decided before the loss. Immutable.
+ * of the corrections topic, and include every call decided before the loss. Immutable.
  *
  * @param generation the generation of the cache, as in {@link CacheLoss}
  * @param partition the partition

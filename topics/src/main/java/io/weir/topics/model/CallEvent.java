@@ -230,8 +230,7 @@ public record CallEvent(
    * <p>The number is FNV-1a (64 bit, Fowler/Noll/Vo) over the UTF-16 units of the id, followed by
    * the signed cost (negative if the call was denied). For a settlement, the bitwise complement of
    * the actual cost follows the cost. Finally, the 64-bit mixer of SplitMix (Steele, Lea, Flood,
-   * "Fast
-   * splittable pseudorandom number generators", OOPSLA 2014) mixes the result.
+   * "Fast splittable pseudorandom number generators", OOPSLA 2014) mixes the result.
    */
   public long digest() {
     long hash = fnv(0xcbf29ce484222325L, id);

@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The actual cost of a call, which a caller reports after the decision. If the actual cost is
  * greater than the call's cost, Weir charges the difference. If the actual cost is smaller, Weir
- * refunds the difference. An actual cost of 0 voids the call. A call can
- * be settled only once. Immutable.
+ * refunds the difference. An actual cost of 0 voids the call. A call can be settled only once.
+ * Immutable.
  *
  * @param actualCost number of units to bill instead of the call's cost, 0 to {@link
  *     CallEvent#MAX_QUANTITY}

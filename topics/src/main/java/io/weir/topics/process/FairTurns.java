@@ -16,9 +16,8 @@ import java.util.function.BooleanSupplier;
 /**
  * A semaphore that is fair among clients. The semaphore grants permits, called turns, to waiting
  * clients in rotation. A client has a limited number of turns at a time, and its threads get turns
- * in the
- * order of arrival. A client therefore waits at most until every other client has had one turn.
- * Thread-safe.
+ * in the order of arrival. A client therefore waits at most until every other client has had one
+ * turn. Thread-safe.
  */
 public final class FairTurns {
   private static final long BETWEEN_LOOKS_NANOS = TimeUnit.MILLISECONDS.toNanos(100);

@@ -8,8 +8,7 @@ import java.util.function.Consumer;
 /**
  * The open resources of a process. The stack closes the resources in the reverse order of their
  * opening. If the close of one resource fails, the stack still closes the other resources. Each
- * resource is closed once. Not
- * thread-safe.
+ * resource is closed once. Not thread-safe.
  */
 public final class ResourceStack implements AutoCloseable {
   /** The open resources; the last resource is closed first. */

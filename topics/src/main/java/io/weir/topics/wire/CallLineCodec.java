@@ -27,9 +27,8 @@ import org.jspecify.annotations.Nullable;
  * billing_period_before_start_ms, actual_cost, settled_at_ms, call_position}. A charge has {@code
  * key, epoch, cost, charged, version, full_at_us, capacity, refill_tokens, refill_period_us,
  * ends_at_us}. A charge without {@code epoch} has no stamp, and a charge without {@code capacity}
- * has no limit.
- * A quota has {@code ends_at_us} and no refill. If {@code version} or {@code full_at_us} is absent,
- * its value is 0.
+ * has no limit. A quota has {@code ends_at_us} and no refill. If {@code version} or {@code
+ * full_at_us} is absent, its value is 0.
  *
  * <p>{@code policy}, {@code ip_prefix} and {@code charges} are optional. The defaults are 0 for
  * {@code policies_version}, false for {@code id_from_caller}, and the UTC month for {@code

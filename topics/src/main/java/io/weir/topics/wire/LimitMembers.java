@@ -12,8 +12,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The JSON members of a bucket's limit in a flat object: {@code algorithm} and the numbers of the
  * limit, {@code capacity} first. An instance collects the members while a decoder reads an object.
- * Not
- * thread-safe.
+ * Not thread-safe.
  *
  * <p>A limit without {@code algorithm} is a token bucket, or a quota if it has {@code ends_at_us}.
  * Records from before decision 0013 lack {@code algorithm}, because there were only these two

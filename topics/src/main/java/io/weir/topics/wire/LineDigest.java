@@ -15,8 +15,7 @@ public final class LineDigest {
   /**
    * Returns the digest of a line without its line feed. The digest is FNV-1a (64 bit,
    * Fowler/Noll/Vo) over the bytes. The 64-bit mixer of SplitMix then mixes the result (Steele,
-   * Lea, Flood, "Fast splittable
-   * pseudorandom number generators", OOPSLA 2014).
+   * Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
    *
    * @param start index of the first byte
    * @param end index after the last byte

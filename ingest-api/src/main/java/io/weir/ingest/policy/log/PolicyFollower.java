@@ -33,8 +33,7 @@ public final class PolicyFollower implements AutoCloseable {
   private static final Duration START_TIMEOUT = Duration.ofSeconds(3);
 
   /**
-   * Maximum wait for the next record at the start of a node that has neither a snapshot nor a
-   *  file.
+   * Maximum wait for the next record at the start of a node that has neither a snapshot nor a file.
    */
   private static final Duration LONG_START_TIMEOUT = Duration.ofSeconds(15);
 

@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the policy log, which consists of the policies topic and the clients topic. The reader
- * first reads to the current end, and then follows new records. Not thread-safe, except for
- * {@link #wakeUp} and {@link #progress}.
+ * first reads to the current end, and then follows new records. Not thread-safe, except for {@link
+ * #wakeUp} and {@link #progress}.
  */
 public final class PolicyLogReader implements AutoCloseable {
   private static final List<TopicPartition> PARTITIONS =

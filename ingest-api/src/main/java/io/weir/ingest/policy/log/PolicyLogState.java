@@ -88,8 +88,7 @@ public final class PolicyLogState {
   }
 
   /**
-   * Returns a policy in its own mode or in the mode of the enforcement switch, whichever is
-   *  weaker.
+   * Returns a policy in its own mode or in the mode of the enforcement switch, whichever is weaker.
    */
   private Policy switched(Policy policy) {
     return enforcement.compareTo(policy.mode()) > 0 ? policy.inMode(enforcement) : policy;

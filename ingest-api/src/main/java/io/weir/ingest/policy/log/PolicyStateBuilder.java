@@ -111,7 +111,7 @@ final class PolicyStateBuilder {
 
   /**
    * Returns a map with the entries of both maps. For a key of both maps, the second map's entry
-   *  applies.
+   * applies.
    */
   private static SortedMap<PolicyKey, PolicyEntry> merged(
       SortedMap<PolicyKey, PolicyEntry> entries, SortedMap<PolicyKey, PolicyEntry> changed) {

@@ -37,7 +37,7 @@ public record Chunk(
 
   /**
    * Concatenates the lines of chunks. If there is only one chunk, returns the chunk's own array,
-   *  not a copy.
+   * not a copy.
    */
   public static byte[] join(List<Chunk> chunks) {
     if (chunks.size() == 1) {

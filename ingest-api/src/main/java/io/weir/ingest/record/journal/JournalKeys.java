@@ -70,7 +70,7 @@ final class JournalKeys {
 
   /**
    * Decodes a chunk. The journal does not store the times of calls, so the chunk's oldest time is
-   *  unknown.
+   * unknown.
    */
   static Chunk chunk(byte[] key, byte[] value) throws JournalException {
     ByteBuffer name = ByteBuffer.wrap(key);

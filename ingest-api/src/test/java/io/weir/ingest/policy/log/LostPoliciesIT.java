@@ -131,15 +131,13 @@ final class LostPoliciesIT extends PolicyLogFixture {
 
   /** Regression: a node ran without limits, and reported that all was well. */
   @Test
-  void policiesTopicRecreated_isReported_policiesStayUntilRepublished()
-      throws Exception {
+  void policiesTopicRecreated_isReported_policiesStayUntilRepublished() throws Exception {
     assertReportedAndUnchanged(Topics.POLICIES.name());
   }
 
   @Test
   @FullSuite(reason = "as the topic of policies, which always runs; a deletion takes seconds")
-  void clientsTopicRecreated_isReported_clientsStayUntilRepublished()
-      throws Exception {
+  void clientsTopicRecreated_isReported_clientsStayUntilRepublished() throws Exception {
     assertReportedAndUnchanged(Topics.CLIENTS.name());
   }
 

@@ -265,8 +265,8 @@ final class PolicyEditorIT extends PolicyLogFixture {
 
   /** Regression: the editor retried until its timeout, and did not say what to change. */
   @Test
-  void brokerWithShortTransactions_isReported_unlessTheChangeIsShort(
-      @TempDir Path own) throws Exception {
+  void brokerWithShortTransactions_isReported_unlessTheChangeIsShort(@TempDir Path own)
+      throws Exception {
     int port = Ports.free();
     KafkaNode node =
         new KafkaNode(

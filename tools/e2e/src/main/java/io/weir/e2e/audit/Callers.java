@@ -21,9 +21,8 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * Callers that send calls over HTTP at a constant rate, each call to the next node. Every second
  * call has its own id. If a call with its own id gets no verdict, the caller sends the call again
- * to the other node.
- * If a call was certainly not recorded, the caller always sends it again. A node that stops or
- * refuses calls gets no calls for a second, as behind a load balancer.
+ * to the other node. If a call was certainly not recorded, the caller always sends it again. A node
+ * that stops or refuses calls gets no calls for a second, as behind a load balancer.
  */
 final class Callers implements AutoCloseable {
   /**

@@ -20,8 +20,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Reads reports from every aggregator in turn, during calls and faults. An aggregator may refuse to
  * return a report. A report is wrong if it shows more calls than were sent, or fewer calls than
- * earlier
- * reports require ({@link ReportedUsage}).
+ * earlier reports require ({@link ReportedUsage}).
  */
 final class ReportReader implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ReportReader.class);

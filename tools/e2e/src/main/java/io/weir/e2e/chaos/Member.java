@@ -16,8 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One process of the cluster. A test can suspend the process, or start it again with the same data.
- * Only one
- * thread at a time may start and end the process.
+ * Only one thread at a time may start and end the process.
  */
 final class Member implements AutoCloseable {
   private final String name;

@@ -15,8 +15,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The network between two processes: a port that forwards to another port. A test can disturb the
- * relay.
- * While no process listens on the target port, the relay refuses connections. Thread-safe.
+ * relay. While no process listens on the target port, the relay refuses connections. Thread-safe.
  */
 final class Relay implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Relay.class);

@@ -26,8 +26,7 @@ import org.apache.kafka.common.acl.AclBindingFilter;
 /**
  * A real broker with TLS, authentication and ACLs. Clients authenticate with SCRAM, with a
  * certificate or with an OAuth token. The broker allows only operations that an ACL allows. The
- * broker has a
- * second listener without these restrictions, for the test itself. Not thread-safe.
+ * broker has a second listener without these restrictions, for the test itself. Not thread-safe.
  */
 public final class SecuredKafka implements AutoCloseable {
   /** The method by which clients authenticate. */

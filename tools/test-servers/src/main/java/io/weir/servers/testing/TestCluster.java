@@ -15,8 +15,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A real Redis Cluster. Each server is a process on a free port. Each primary has an equal share of
  * the hash slots, and optionally a replica. Methods identify a server by its number: first the
- * primaries, then the
- * replicas. Not thread-safe.
+ * primaries, then the replicas. Not thread-safe.
  */
 public final class TestCluster implements AutoCloseable {
   private static final int SLOTS = 16_384;
@@ -238,8 +237,7 @@ public final class TestCluster implements AutoCloseable {
 
   /**
    * Begins to move a hash slot to another server. Until {@link #endMove}, each key of the slot is
-   * on one of the two
-   * servers.
+   * on one of the two servers.
    */
   public void beginMove(int slot, int from, int to) {
     command(to, "CLUSTER", "SETSLOT", Integer.toString(slot), "IMPORTING", id(from));
@@ -287,8 +285,8 @@ public final class TestCluster implements AutoCloseable {
 
   /**
    * Assigns a hash slot, but not its keys, to a server. Operators do this after the loss of a
-   * server. Gives the server the highest configuration epoch, so that no
-   * message of the previous owner can take the slot back.
+   * server. Gives the server the highest configuration epoch, so that no message of the previous
+   * owner can take the slot back.
    */
   public void assignWithoutKeys(int slot, int to) {
     command(to, "CLUSTER", "BUMPEPOCH");

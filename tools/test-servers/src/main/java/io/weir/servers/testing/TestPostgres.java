@@ -20,9 +20,8 @@ import java.util.stream.Stream;
 /**
  * A real PostgreSQL server for a test. The server has a temporary data folder, a free loopback
  * port, and an empty database {@code weir}. The database belongs to the superuser {@code weir}.
- * Debian's package {@code
- * postgresql} contains the programs. PostgreSQL refuses to run as root. Therefore root starts the
- * server as {@code postgres}, the user of this package. Not thread-safe.
+ * Debian's package {@code postgresql} contains the programs. PostgreSQL refuses to run as root.
+ * Therefore root starts the server as {@code postgres}, the user of this package. Not thread-safe.
  */
 public final class TestPostgres implements AutoCloseable {
   private static final String NAME = "weir";

@@ -15,8 +15,7 @@ import java.util.List;
 /**
  * Three real Redis Sentinels, which run as processes on free ports. The sentinels monitor a server
  * under the name {@value #NAME}. If two sentinels get no reply from the server for a second, they
- * promote a replica.
- * Not thread-safe.
+ * promote a replica. Not thread-safe.
  */
 public final class TestSentinels implements AutoCloseable {
   /** The name under which the sentinels monitor the server. */

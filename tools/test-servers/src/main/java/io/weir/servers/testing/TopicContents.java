@@ -12,8 +12,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * Reads the committed records of a topic with a plain Kafka consumer. Uses none of the code under
- * test.
- * Stateless and thread-safe.
+ * test. Stateless and thread-safe.
  */
 public final class TopicContents {
   private static final Duration POLL = Duration.ofMillis(100);

@@ -51,8 +51,7 @@ final class Modules {
 
   /**
    * Returns the module of each test class. The keys are the names of the classes. Surefire and
-   * Failsafe run classes that
-   * end in {@code Test} or {@code IT}.
+   * Failsafe run classes that end in {@code Test} or {@code IT}.
    */
   Map<String, String> testClasses() throws IOException {
     Map<String, String> classes = new TreeMap<>();
