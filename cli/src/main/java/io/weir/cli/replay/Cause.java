@@ -16,9 +16,6 @@ enum Cause {
   OVERLAP(true, "Redis lost its newest charges: a failover, or old data"),
   CLOCK(true, "Redis' clock stepped back by more than the bucket's fill time"),
   LEASE(true, "tokens of a lease: the recorded time to full is rounded up by at most one tick"),
-  /**
-   * A node denied a call without Redis, and a recent change of the bucket may explain the denial.
-   */
   DENY_CACHE(true, "a repeated denial that a recent change of its bucket may explain"),
   FAILURE_MODE(false, "Redis did not decide: on_cache_failure did"),
   NOT_RECORDED(false, "denied by a bucket that is not recorded"),

@@ -172,7 +172,6 @@ final class SortedRows implements AutoCloseable {
       longs.limit(0);
     }
 
-    /** Moves to the next row; returns false if there is none. */
     boolean next() throws IOException {
       if (!longs.hasRemaining()) {
         fill();

@@ -22,7 +22,6 @@ final class CountedRows {
     this.data = data;
   }
 
-  /** Counts a line of the record with this offset. */
   void count(WindowAccount account, CallLine line, long offset, long digest) {
     linesCounted++;
     account.counted.add(line, offset, digest);

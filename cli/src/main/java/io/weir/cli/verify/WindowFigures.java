@@ -33,7 +33,6 @@ final class WindowFigures {
     late += count.lateCount();
   }
 
-  /** Adds a line of the record with this offset. */
   void add(CallLine line, long offset, long lineDigest) {
     quantity += line.units();
     digest += lineDigest;
