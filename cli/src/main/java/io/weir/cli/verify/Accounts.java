@@ -65,7 +65,6 @@ final class Accounts {
     return Scratch.key(Scratch.ACCOUNT, slot, 0).array();
   }
 
-  /** Visits the accounts of the windows of a range, in order of time. */
   void forEach(Range range, Consumer<WindowAccount> visitor) {
     save();
     scratch.scan(Scratch.ACCOUNT, range, WindowAccount.class, visitor);
