@@ -33,8 +33,7 @@ import org.jspecify.annotations.Nullable;
  * buckets on several servers first takes the cost from the shared buckets, on all servers of these
  * buckets concurrently. Then the check takes the cost from the client's own buckets, which are
  * recorded. If a server denies the check, the cache gives back the cost on the other servers, and
- * then returns the denial. Until the cost is given back, the shared buckets lack its tokens. During
- * this time another call may be denied, but the limits are never exceeded.
+ * then returns the denial. Meanwhile another call may be denied, but no limit is exceeded.
  *
  * <p>Denied calls of a client must not take tokens from shared buckets. If a client was denied
  * recently, the cache therefore first peeks at the client's own buckets. If a server does not
@@ -59,10 +58,7 @@ public final class ClusterDecisionCache implements RedisCache {
   private final Semaphore turnedCold = new Semaphore(0);
   private final ClusterTopology topology;
 
-  /**
-   * The clients that were recently denied by one of their own buckets. The key is the first of the
-   * client's own buckets in the check.
-   */
+  /** The recently denied clients; the key is the first of a client's own buckets in the check. */
   private final Cache<String, Boolean> refusedLately =
       Caffeine.newBuilder()
           .maximumSize(MAX_REFUSED)

@@ -378,8 +378,7 @@ public final class TableFollower implements AutoCloseable {
 
   /**
    * If a partition is too old, reads that partition again from its beginning. Returns the polled
-   * records of the other partitions. The age is checked after the poll, so that the age includes
-   * the duration of the poll.
+   * records of the other partitions. The age includes the duration of the poll.
    */
   private Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> upToDate(
       Consumer<byte[], byte[]> records, ConsumerRecords<byte[], byte[]> polled) {

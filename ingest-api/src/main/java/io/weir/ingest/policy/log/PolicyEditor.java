@@ -89,10 +89,7 @@ public final class PolicyEditor {
     }
   }
 
-  /**
-   * A change of the policies. The editor may apply a change several times, each time to a newer
-   * state.
-   */
+  /** A change of the policies. The editor may apply a change several times, to newer states. */
   public interface Change {
     /**
      * Returns the entries to write; an empty list if the state already has the intended content.
@@ -420,8 +417,7 @@ public final class PolicyEditor {
 
     /**
      * Adds deletions of unreadable and invalid entries whose keys the change does not write. Keeps
-     * the enforcement switch and the notes of applied files, because a policy file contains
-     * neither.
+     * the enforcement switch and the notes of applied files, because policy files lack them.
      */
     private void addBeyondTheState(ReceivedChanges received, List<Draft> drafts) {
       Set<PolicyKey> keys = new TreeSet<>(received.keysBeyondTheState());
