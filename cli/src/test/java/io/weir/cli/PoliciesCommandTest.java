@@ -302,7 +302,7 @@ final class PoliciesCommandTest {
   void check_unusedCalendar_isReported() throws IOException {
     String told = check(0, plans() + "  crop-1: {time_zone: UTC}\n");
 
-    assertTrue(told.contains("check: crop-1 has a calendar under clients"), told);
+    assertTrue(told.contains("check: crop-1 has a calendar in 'clients'"), told);
   }
 
   @Test

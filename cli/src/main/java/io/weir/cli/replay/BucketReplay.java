@@ -402,21 +402,20 @@ final class BucketReplay {
   private static String expected(Rate rate, ReplayedBucket from, long[] row) {
     if (!rate.refills()) {
       return from.leastUsed == from.mostUsed
-          ? from.mostUsed + " of " + rate.capacityTokens() + " used before"
+          ? from.mostUsed + " of " + rate.capacityTokens() + " tokens used before the call"
           : "not "
               + (rate.capacityTokens() - row[Row.COST] - row[Row.CHARGED])
-              + " used before the counter began";
+              + " tokens used before the counter began";
     }
     long gap = row[Row.CHARGED] - Row.taken(row) - from.charged;
     long at =
         Math.max(from.fullAtMicros, Row.epochMillis(row) * MICROS_PER_MILLI)
             + rate.microsFor(rate.units(Row.taken(row)));
     if (gap != 0) {
-      return "a counter after "
-          + from.charged
-          + " full at "
+      return from.charged
+          + " tokens charged before the call, and full at "
           + time(from.fullAtMicros)
-          + (gap > 0 ? ", later for " + gap + " tokens without a record" : "");
+          + (gap > 0 ? ", or later because of " + gap + " tokens without a record" : "");
     }
     return "full at " + time(Row.isDenial(row) ? from.fullAtMicros : at);
   }

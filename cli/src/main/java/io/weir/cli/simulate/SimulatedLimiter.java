@@ -6,6 +6,6 @@ interface SimulatedLimiter {
   /** Decides a call, and counts it if it is admitted. */
   boolean take(long atMicros);
 
-  /** Returns the algorithm's count of used calls at a time. */
+  /** Returns how many calls the algorithm counts against the limit at the given time. */
   double used(long atMicros);
 }

@@ -45,8 +45,8 @@ public final class TopicsCommand {
       @Option(
               names = "--replication-factor",
               description =
-                  "number of replicas of each partition, at least 3 (default: 3); with"
-                      + " WEIR_SINGLE_COPY=allow any number (default: the cluster's)")
+                  "number of replicas of each partition, at least 3 (default: 3). If"
+                      + " WEIR_SINGLE_COPY is 'allow', at least 1 (default: Kafka's default)")
           @Nullable Short replicationFactor)
       throws TopicAdminException {
     terminal.require(partitions >= 1, "--partitions must be at least 1, but is " + partitions);

@@ -238,8 +238,8 @@ final class LedgerComparison {
       return;
     }
     unproven.add(
-        ("the range is not closed yet (%s); try again when WEIR_GRACE, or WEIR_MAX_HOLD while"
-                + " a node is silent, has passed after %s")
+        ("the range is not closed yet (%s); the range ends at %s: wait for WEIR_GRACE, or"
+                + " for WEIR_MAX_HOLD if a node is silent, and try again")
             .formatted(
                 least == 0
                     ? "a partition has no closed window"

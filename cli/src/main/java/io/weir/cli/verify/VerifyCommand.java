@@ -108,8 +108,8 @@ public final class VerifyCommand implements Callable<Integer> {
       names = "--scratch",
       paramLabel = "F",
       description =
-          "folder for temporary files: about 60 bytes for each id that a caller chose and 12 bytes"
-              + " for each call (the system's temporary folder)")
+          "folder for temporary files (default: the system's temporary folder). They take about 60"
+              + " bytes for each id that a caller chose, and 12 bytes for each call")
   private Path scratch = Path.of(System.getProperty("java.io.tmpdir"));
 
   @Override

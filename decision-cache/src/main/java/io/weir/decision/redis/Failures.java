@@ -85,9 +85,9 @@ final class Failures {
   }
 
   /**
-   * Returns whether the error means that the user must not run a command. Without permission for
-   * the command, no check can be decided. Returns false if the user must not use a key; only checks
-   * with this key are affected.
+   * Returns whether the error means that the Redis user has no permission for a command. Without
+   * the permission, no check can be decided. Returns false if the user has no permission for a key;
+   * only checks with this key are affected.
    */
   static boolean isForbiddenCommand(Throwable error) {
     String detail = describe(error);

@@ -63,7 +63,7 @@ public record Policy(
     }
     if ((onColdCache == ColdCacheMode.HOLD || lease != null) && !isRecorded(key, limit)) {
       throw new IllegalArgumentException(
-          "lease and on_cold_cache: hold are allowed only for recorded buckets, but the key is "
+          "'lease' and 'on_cold_cache: hold' need a recorded bucket, but the key is "
               + key
               + " and the limit is "
               + limit.describe());

@@ -91,8 +91,8 @@ public final class PolicyAdvice {
           new Advice(
               NameList.of(idle, "and"),
               (idle.size() == 1 ? "has a calendar" : "have calendars")
-                  + " under clients, but no quota or calendar window applies to calls"
-                  + " of that name, and bills use UTC months anyway"));
+                  + " in 'clients' without effect: no quota or calendar window applies, and bills"
+                  + " use UTC months"));
     }
   }
 

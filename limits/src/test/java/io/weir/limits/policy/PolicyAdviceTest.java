@@ -105,14 +105,14 @@ final class PolicyAdviceTest {
         List.of(
             new PolicyAdvice.Advice(
                 "crop-2",
-                "has a calendar under clients, but no quota or calendar window applies"
-                    + " to calls of that name, and bills use UTC months anyway")),
+                "has a calendar in 'clients' without effect: no quota or calendar window applies,"
+                    + " and bills use UTC months")),
         onCalendars(List.of("corp-1", "crop-2"), ofCorps));
     assertEquals(
-        List.of("a, b, c and 2 more have calendars under clients"),
+        List.of("a, b, c and 2 more have calendars in 'clients'"),
         onCalendars(List.of("e", "d", "c", "b", "a"), policy("every", PolicyMatch.ANY, minute))
             .stream()
-            .map(one -> one.subject() + " " + one.text().split(", but", 2)[0])
+            .map(one -> one.subject() + " " + one.text().split(" without", 2)[0])
             .toList());
     assertEquals(List.of(), onCalendars(List.of("any"), policy("all", PolicyMatch.ANY, daily)));
   }

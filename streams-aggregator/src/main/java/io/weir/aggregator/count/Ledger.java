@@ -106,10 +106,7 @@ final class Ledger {
     return closed.get(key.toBytes()) != null;
   }
 
-  /**
-   * Returns the quantity of a row of a closed window. Includes a row whose FINAL is not written
-   * yet.
-   */
+  /** Returns the quantity of a row of a closed window, even if its FINAL row is not written yet. */
   long quantityOf(RowKey key) {
     OpenRow waiting = open.find(key);
     byte[] known = closed.get(key.toBytes());

@@ -272,9 +272,10 @@ public final class BucketAudit {
 
   /**
    * Advances the bucket to its next version and returns the correction to publish. Returns null if
-   * the capacity is 0. Only denials are then known, and the content and capacity of the bucket in
-   * the cache are unknown. The debt remains, because the cache does not receive this version, and
-   * no stamp shows it. A correction is published when the limit changes.
+   * the newest known limit has capacity 0. The records then show only denials, which do not show
+   * the tokens or the capacity of the bucket in the cache. The debt remains, because the cache does
+   * not receive this version, and no stamp shows it. A correction is published when the limit
+   * changes.
    */
   public @Nullable Correction publish(Cause cause, long nowMillis) {
     if (account.limit().capacityTokens() == 0) {

@@ -123,7 +123,10 @@ final class StampComparison {
         : 0;
   }
 
-  /** Records the distance from full of the cache's bucket before a charge of a previous epoch. */
+  /**
+   * Records how far the cache's bucket was from full immediately before the charge. The charge
+   * belongs to a previous bucket epoch.
+   */
   private void noteHeadroomOfEnded(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     LimitChange change = LimitChange.of(ownLimit, account.limit(), at);
     Refill then = ownLimit.refill();

@@ -21,7 +21,7 @@ record ReportedUsage(long calls, long offset, boolean isUpToDate, String url) {
   }
 
   /**
-   * Returns whether this report can be correct after an earlier report. A report that is up to date
+   * Returns whether this report is consistent with an earlier report. A report that is up to date
    * must not have fewer calls than any earlier report. A report that is not up to date may have
    * fewer calls if its offset is at most the offset of the earlier report.
    */

@@ -30,9 +30,9 @@ import picocli.CommandLine.Spec;
     name = "weir test",
     mixinStandardHelpOptions = true,
     description =
-        "Runs the unit tests, the simulation, and the core of the integration tests: one path of "
-            + "each kind with a real Kafka and a real Redis. -Dit.test runs the integration tests "
-            + "that it names, whatever the other options are.",
+        "Runs the unit tests, the simulation, and the integration tests marked with CoreSuite, "
+            + "which use a real Kafka and a real Redis. With -Dit.test, exactly the named "
+            + "integration tests run, whatever the other options are.",
     footer = {
       "",
       "Exit status: 0 every test passed; 1 a test or the build failed; 2 invalid",
