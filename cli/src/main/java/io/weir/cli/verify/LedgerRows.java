@@ -54,7 +54,7 @@ final class LedgerRows {
     @Nullable String incomplete;
   }
 
-  /** The first row with a record id. */
+  /** The first row with a record id in a partition. */
   private record First(long checksum, long offset) {}
 
   private final class Place {
@@ -299,12 +299,16 @@ final class LedgerRows {
   }
 
   /**
-   * Returns whether a row with the same record id was read before. A repeated row is not added. The
-   * repetition is reported unless identical repetitions are permitted.
+   * Returns whether a row with the same record id was read before in the partition. A repeated row
+   * is not added. The repetition is reported unless identical repetitions are permitted.
    */
   private boolean isRepeated(Place place, LedgerRow row) {
     byte[] id = row.recordId().getBytes(StandardCharsets.US_ASCII);
-    byte[] key = Scratch.key(Scratch.ROW, id.length).put(id).array();
+    byte[] key =
+        Scratch.key(Scratch.ROW, Integer.BYTES + id.length)
+            .putInt(place.record.partition())
+            .put(id)
+            .array();
     First first = data.scratch.getObject(key, First.class);
     CRC32C content = new CRC32C();
     content.update(LedgerRowCodec.encode(row.emittedAt(0)));

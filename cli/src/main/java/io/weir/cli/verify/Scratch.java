@@ -33,7 +33,7 @@ import org.rocksdb.WriteOptions;
 final class Scratch implements AutoCloseable {
   // the first byte of a key is the kind of the entry:
   static final byte ACCOUNT = 'a'; // an account; the bytes of a Slot follow
-  static final byte ROW = 'r'; // the first ledger row with a record id
+  static final byte ROW = 'r'; // the first ledger row with a record id in a partition
   static final byte ADJUSTMENT = 'd'; // an adjustment, by calls record
   static final byte CLOSE = 'c'; // a CLOSE row, by partition and time
   static final byte QUARANTINED = 'q'; // a quarantine record that belongs to no refusal yet

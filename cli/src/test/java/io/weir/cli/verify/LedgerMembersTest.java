@@ -100,6 +100,33 @@ final class LedgerMembersTest {
     assertTrue(verified(partition).get(0).contains("has record_id"));
   }
 
+  /** Regression: the right row was reported as a repetition of the copy, and not added. */
+  @Test
+  void copyInAnotherPartition_isReported_andTheRightRowIsNot() throws IOException {
+    CountedPartition partition = counted();
+    ConsumerRecord<@Nullable String, byte @Nullable []> right = partition.ledger().get(0);
+    partition
+        .ledger()
+        .add(
+            0,
+            new ConsumerRecord<>(
+                right.topic(),
+                1,
+                0,
+                right.timestamp(),
+                TimestampType.CREATE_TIME,
+                0,
+                0,
+                right.key(),
+                right.value(),
+                right.headers(),
+                Optional.empty()));
+
+    List<String> differences = verified(partition);
+
+    assertEquals(List.of("ledger 1:0 has input_partition 0"), differences);
+  }
+
   @Test
   void closeWithoutANode_isIncomplete_andTheOppositeIsFound() throws IOException {
     CountedPartition partition = countedWithASilentNode();
