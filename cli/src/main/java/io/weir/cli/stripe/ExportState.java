@@ -371,6 +371,7 @@ final class ExportState implements AutoCloseable {
     }
     if (line.has("begin")) {
       Map<String, Long> events = JSON.convertValue(line.get("begin"), TIMES);
+      keeping = Set.of(); // the rows that an earlier batch kept are not of this batch
       begun = events.keySet();
       fresh = new HashSet<>(begun);
       fresh.removeAll(pending.keySet());

@@ -36,7 +36,7 @@ record ExportedRow(LedgerRow row, JsonNode json, String place) {
             place + " is a row of schema_version " + version + ", which is unknown: update weir");
       }
       if (version < LedgerRow.SCHEMA_VERSION) {
-        throw new MalformedRecordException("not a ledger row: it has no schema_version");
+        throw new MalformedRecordException("it has no schema_version");
       }
       return new ExportedRow(LedgerRowCodec.decode(bytes), json, place);
     } catch (JsonProcessingException notJson) {

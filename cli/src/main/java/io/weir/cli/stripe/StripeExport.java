@@ -325,7 +325,9 @@ final class StripeExport {
     batch.toKeep.forEach((row, why) -> report.kept(row.place(), why));
     batch.passed.forEach(report::passed);
     if (!report.isDryRun()) {
-      state.keep(batch.toKeep);
+      if (!batch.isOfKeptRows) {
+        state.keep(batch.toKeep);
+      }
       // before the state marks these rows as completed
       KeptRows.append(kept, batch.toKeep, clock.instant());
       state.commit();
@@ -336,8 +338,11 @@ final class StripeExport {
     Set<String> triedBefore = new HashSet<>(batch.recordIds());
     triedBefore.removeIf(id -> state.firstTried(id) == null);
     state.begin(batch.recordIds(), clock.instant());
-    if (batch.isOfKeptRows) {
-      batch.sentBefore.forEach(state::sentKept);
+    for (UsageRow row : batch.sentBefore) {
+      // --rows may have sent a row that the topic has too, and broken off
+      if (batch.isOfKeptRows || state.kept(row.recordId()) != null) {
+        state.sentKept(row);
+      }
     }
     for (Map.Entry<MeterEvent, Stripe.Answer> each :
         sender.send(batch.toSend.keySet()).entrySet()) {

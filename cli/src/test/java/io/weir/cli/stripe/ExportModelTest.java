@@ -13,6 +13,7 @@ import io.weir.testing.SuiteForm;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.wire.LedgerRowCodec;
+import io.weir.topics.wire.MalformedRecordException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -231,6 +232,19 @@ final class ExportModelTest {
     assertTrue(report.summary().contains("skipped 5 records"), report.summary());
   }
 
+  /** Regression: the warning said "not a ledger row" twice. */
+  @ParameterizedTest
+  @ValueSource(strings = {"{}", "[]", "{", "{\"schema_version\":1}"})
+  void recordThatIsNoRow_isCalledSoOnce(String value) {
+    MalformedRecordException wrong =
+        assertThrows(
+            MalformedRecordException.class,
+            () -> ExportedRow.of(value.getBytes(StandardCharsets.UTF_8), "ledger-0@7"));
+
+    String message = String.valueOf(wrong.getMessage());
+    assertEquals(0, message.lastIndexOf("not a ledger row: "), message);
+  }
+
   /** A row of an unknown version is not skipped, since it would be missing in the bill. */
   @Test
   void rowOfALaterVersion_stopsTheExport() {
@@ -396,6 +410,90 @@ final class ExportModelTest {
     assertEquals(exportable, billed);
   }
 
+  /**
+   * Regression: a batch of other rows ended the keeping of a row whose batch was killed. The topic
+   * and --rows then both sent the row.
+   */
+  @Test
+  void killedBeforeAKeptRowIsCompleted_batchOfAnotherPartition_rowIsBilledOnce() throws Exception {
+    keepAndKill();
+    add(LedgerOfCalls.row("client0", "GET /", BEGIN, 8));
+    byte[] other = LedgerRowCodec.encode(topic.get(1));
+    exportBatch(List.of(new ConsumerRecord<>("ledger", 1, 0, null, other)));
+    mapping = MAPPINGS.get(0);
+
+    exportBatch(records(0, 1));
+    sendKept(false);
+
+    assertEquals(exportable, billed);
+  }
+
+  /** Regression: --rows sent the row, and then the topic sent the row again. */
+  @Test
+  void killedBeforeAKeptRowIsCompleted_rowsAreSentFirst_rowIsBilledOnce() throws Exception {
+    keepAndKill();
+    mapping = MAPPINGS.get(0);
+
+    sendKept(false);
+    exportBatch(records(0, 1));
+    sendKept(false);
+
+    assertEquals(exportable, billed);
+  }
+
+  /**
+   * Regression: --rows kept the row again, and then the topic sent the row, as --rows did later.
+   */
+  @Test
+  void killedBeforeAKeptRowIsCompleted_rowsAreKeptFirst_rowIsBilledOnce() throws Exception {
+    keepAndKill();
+
+    sendKept(false);
+    mapping = MAPPINGS.get(0);
+    exportBatch(records(0, 1));
+    sendKept(false);
+
+    assertEquals(exportable, billed);
+  }
+
+  /**
+   * Regression: --rows sent the row and broke off, the topic completed it, --rows sent it again.
+   */
+  @Test
+  void killedBeforeKeptRowsAreCompleted_rowsBreakOff_eachRowIsBilledOnce() throws Exception {
+    add(LedgerOfCalls.row("client1", "GET /2", BEGIN, 8));
+    keepAndKill();
+    mapping = MAPPINGS.get(0);
+    Path rows = Files.move(folder.resolve("kept"), folder.resolve("rows"));
+    Stripe takesOne =
+        event -> billed.isEmpty() ? takeWell(event) : new Stripe.NoAnswer("broken off", false);
+    assertThrows(CommandFailedException.class, () -> sendRows(rows, false, takesOne));
+    assertEquals(1, billed.size());
+
+    exportBatch(records(0, 2));
+    sendRows(rows, false, this::takeWell);
+    sendKept(false);
+
+    assertEquals(exportable, billed);
+  }
+
+  /** Keeps rows of a client without a customer; the process is killed before the batch ends. */
+  private void keepAndKill() throws IOException {
+    mapping = MAPPINGS.get(1);
+    add(LedgerOfCalls.row("client1", "GET /", BEGIN, 7));
+    exportBatch(records(0, topic.size()));
+    cutOffTheLastLine(folder.resolve("state"));
+    assertEquals(topic.size(), keptLines().size());
+  }
+
+  private void exportBatch(List<ConsumerRecord<@Nullable String, byte @Nullable []>> records) {
+    try (ExportState state =
+            ExportState.open(folder.resolve("state"), false, "c", BEGIN, clock.now);
+        EventSender sender = new EventSender(this::takeWell, state, 1)) {
+      exporter(state, sender).exportRecords(records);
+    }
+  }
+
   /** An aggregator that was reset writes all windows again, so no row is missing. */
   @Test
   void topicThatWasRecreatedAndWrittenAgain_everyRowIsBilledOnce() throws Exception {
@@ -468,10 +566,14 @@ final class ExportModelTest {
     if (Files.exists(folder.resolve("kept"))) {
       Files.move(folder.resolve("kept"), again, StandardCopyOption.REPLACE_EXISTING);
     }
+    sendRows(again, resendsUncertain, this::takeWell);
+  }
+
+  private void sendRows(Path rows, boolean resendsUncertain, Stripe stripe) {
     try (ExportState state =
             ExportState.open(folder.resolve("state"), false, "c", BEGIN, clock.now);
-        EventSender sender = new EventSender(this::takeWell, state, 1)) {
-      exporter(state, sender).exportKept(again, resendsUncertain, (what, done, total) -> {});
+        EventSender sender = new EventSender(stripe, state, 1)) {
+      exporter(state, sender).exportKept(rows, resendsUncertain, (what, done, total) -> {});
     }
   }
 
