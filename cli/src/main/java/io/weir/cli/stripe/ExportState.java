@@ -243,8 +243,7 @@ final class ExportState implements AutoCloseable {
     if (missing == null || through == null) {
       return missing == null || missing.isEmpty()
           ? null
-          : "but %d exported rows are missing before this CLOSE row"
-              .formatted(missing.size());
+          : "but %d exported rows are missing before this CLOSE row".formatted(missing.size());
     }
     return row.closedThroughEpochMillis() > through
         ? "but rows were exported only up to " + Instant.ofEpochMilli(through)
