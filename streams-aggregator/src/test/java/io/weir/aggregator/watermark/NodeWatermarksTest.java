@@ -39,7 +39,7 @@ final class NodeWatermarksTest {
   void watermark_limitHasReleasedTheNewestJournalOfANode_isTheSameAfterARestart() {
     Memory.Store store = new Memory.Store();
     NodeWatermarks nodes = new NodeWatermarks(HOLD, LATENESS, store);
-    for (int epoch = 3; epoch >= 1; epoch--) {
+    for (long epoch = 3; epoch >= 1; epoch--) {
       long lowWatermark = START + 10 * epoch;
       nodes.note(
           new BatchHeader("node", epoch, 9, 1, lowWatermark, 0, false),
