@@ -536,7 +536,7 @@ final class VerifyIT {
     assertTrue(said.contains("); try again when WEIR_GRACE"), said);
   }
 
-  /** Regression: a line for each partition and node, of which none was wrong. */
+  /** Regression: it printed a line for each partition and node, although no line was wrong. */
   @Test
   void rangeEndingInTheFuture_isOneReason_unlessANodeIsSilent() throws Exception {
     topics.promise(System.currentTimeMillis());

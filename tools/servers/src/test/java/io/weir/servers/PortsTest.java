@@ -35,7 +35,7 @@ final class PortsTest {
   }
 
   /**
-   * Regression: a broker's own port was given to its controller, since nobody listened there yet.
+   * Regression: a broker's controller got the broker's port, because no process listened there yet.
    */
   @Test
   void requireFree_portIsReserved() throws Exception {
