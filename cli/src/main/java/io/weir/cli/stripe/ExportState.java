@@ -42,7 +42,16 @@ final class ExportState implements AutoCloseable {
 
   private static final Set<String> MEMBERS =
       Set.of(
-          "stripe_export cluster since topic partitions begin keep broken end unjoined".split(" "));
+          "stripe_export",
+          "cluster",
+          "since",
+          "topic",
+          "partitions",
+          "begin",
+          "keep",
+          "broken",
+          "end",
+          "unjoined");
 
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final TypeReference<Map<String, Long>> TIMES = new TypeReference<>() {};
@@ -282,10 +291,7 @@ final class ExportState implements AutoCloseable {
     return sent.contains(recordId);
   }
 
-  /**
-   * Returns the time of the first attempt to send a row's event; null if Stripe cannot have the
-   * event.
-   */
+  /** Returns the time of the first attempt to send a row's event; null if Stripe lacks it. */
   @Nullable Instant firstTried(String recordId) {
     Long at = pending.get(recordId);
     return at == null ? null : Instant.ofEpochMilli(at);
