@@ -291,7 +291,7 @@ final class ExportState implements AutoCloseable {
     return sent.contains(recordId);
   }
 
-  /** Returns the time of the first attempt to send a row's event; null if Stripe lacks it. */
+  /** Returns the time of a row's first sending attempt; null if Stripe cannot have its event. */
   @Nullable Instant firstTried(String recordId) {
     Long at = pending.get(recordId);
     return at == null ? null : Instant.ofEpochMilli(at);
