@@ -533,7 +533,7 @@ final class VerifyIT {
     String said = assertExit(3);
 
     assertTrue(said.contains("UNPROVEN the range is not closed yet (every partition"), said);
-    assertTrue(said.contains("); try again when WEIR_GRACE"), said);
+    assertTrue(said.contains(": wait for WEIR_GRACE"), said);
   }
 
   /** Regression: it printed a line for each partition and node, although no line was wrong. */
