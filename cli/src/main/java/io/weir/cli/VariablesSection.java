@@ -60,6 +60,7 @@ final class VariablesSection {
           Map.entry("quarantine list", Set.of("WEIR_KAFKA", "WEIR_LATENESS")),
           Map.entry("quarantine replay", Set.of("WEIR_KAFKA", "WEIR_LATENESS")),
           Map.entry("ledger tail", Set.of("WEIR_KAFKA")),
+          Map.entry("calls", Set.of("WEIR_KAFKA", "WEIR_LATENESS")),
           Map.entry("export stripe", Set.of("WEIR_KAFKA")),
           Map.entry("replay", Set.of("WEIR_KAFKA")),
           Map.entry("tokens create", Set.of("WEIR_TOKENS_FILE")),

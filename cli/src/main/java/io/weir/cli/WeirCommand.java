@@ -2,6 +2,7 @@
 package io.weir.cli;
 
 import io.weir.aggregator.AggregatorStartException;
+import io.weir.cli.calls.CallsCommand;
 import io.weir.cli.clients.ClientsCommand;
 import io.weir.cli.clients.TokensCommand;
 import io.weir.cli.console.Bars;
@@ -67,6 +68,7 @@ import picocli.CommandLine.Command;
       VerifyCommand.class,
       QuarantineCommand.class,
       LedgerCommand.class,
+      CallsCommand.class,
       ExportCommand.class,
       SimulateCommand.class,
       ReplayCommand.class,

@@ -15,6 +15,7 @@ import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TopicContents;
 import io.weir.testing.Await;
 import io.weir.testing.Checkout;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
@@ -23,7 +24,6 @@ import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.PartitionProgressCodec;
 import io.weir.topics.wire.UsageStateCodec;
@@ -331,7 +331,7 @@ final class EraseIT {
     BatchHeader header =
         new BatchHeader("n", 1, ++batches[partition], calls.size(), begun, sent[partition], false);
     sent[partition] += calls.size();
-    producer.send(CallsRecord.produced(partition, header, BatchLines.encode(calls))).get();
+    producer.send(CallsRecord.produced(partition, header, CallBatchWriter.encode(calls))).get();
   }
 
   /** Promises now, as a node does that lives; returns the record's offset. */

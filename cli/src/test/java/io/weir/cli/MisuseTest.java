@@ -52,6 +52,9 @@ final class MisuseTest {
         "clients keys create a --sha256 ab| --sha256 must be 64 lower-case hexadecimal digits",
         "clients keys revoke a weir_key| ID must be 1 to 64 of the characters A-Z a-z 0-9 . _ - and"
             + " not begin with weir_",
+        "calls --client a --from 2026-11-22T00:00:00Z --to 2026-11-21T00:00:00Z| --from must be before"
+            + " --to",
+        "calls| Missing required option: '--client=C'",
         "ledger tail --max 0| --max must be at least 1, but is 0",
         "export stripe --mapping m --rate 0| --rate must be 1 to 1000, but is 0",
         "export stripe --mapping m --url http://stripe.example| --url must be an https address,"
@@ -88,6 +91,7 @@ final class MisuseTest {
     "policies check --against-usage ../deploy/policies.yml",
     "quarantine list",
     "ledger tail",
+    "calls --client a",
     "export stripe --dry-run --mapping ../clients/samples/stripe.yml",
     "verify " + RANGE,
     "ingest",

@@ -10,6 +10,7 @@ import io.weir.cli.records.TopicReader;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.testing.ChildJvm;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
@@ -20,16 +21,15 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.UsagePosition;
-import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.UsageStateCodec;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -105,7 +105,7 @@ final class QuarantineIT {
     CallEvent ahead = call("ahead", A, 2, now + MAX_AHEAD_MILLIS + 40_000);
     UsagePosition place = new UsagePosition(0, "n", 1, 2);
     batch(call("good", A, 1, decidedAt), ahead);
-    send(header(1), "{\"no\":\"call\"}\n".getBytes(StandardCharsets.UTF_8));
+    send(header(1), withoutCost(call("no call", A, 1, decidedAt)));
     send(
         new BatchHeader("damaged", 1, 1, 3, now, 0, false),
         value(call("d1", A, 4, decidedAt), call("d2", B, 8, decidedAt)));
@@ -335,8 +335,17 @@ final class QuarantineIT {
     return producer.send(CallsRecord.produced(partition, header, value)).get().offset();
   }
 
+  /** Returns a batch of one call with cost 0, which only a hand-made batch can have. */
+  private static byte[] withoutCost(CallEvent call) {
+    byte[] batch = value(call);
+    String hex = HexFormat.of().formatHex(batch);
+    String column = "5201"; // field 10, packed, one byte
+    batch[hex.lastIndexOf(column + "01") / 2 + 2] = 0;
+    return batch;
+  }
+
   private static byte[] value(CallEvent... lines) {
-    return BatchLines.encode(List.of(lines));
+    return CallBatchWriter.encode(List.of(lines));
   }
 
   private static CallEvent call(String id, String client, long cost, long decidedAtMillis) {

@@ -6,12 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.servers.testing.TestKafka;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.wire.BatchLines;
 import java.io.ByteArrayInputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -214,7 +214,7 @@ final class SimulateCommandIT {
               new ByteArraySerializer(),
               new ByteArraySerializer())) {
         producer
-            .send(new ProducerRecord<>(Topics.CALLS.name(), 0, null, BatchLines.encode(calls)))
+            .send(new ProducerRecord<>(Topics.CALLS.name(), 0, null, CallBatchWriter.encode(calls)))
             .get();
       }
       Path policies = Files.writeString(folder.resolve("p.yml"), POLICIES);

@@ -18,6 +18,7 @@ import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -425,7 +426,8 @@ final class VerifyIT {
   void quarantinedLineWithOtherBytes_isFound() throws Exception {
     byte[] value = topics.quarantine.get(1).value();
     if (value != null) {
-      value[0] = '[';
+      String text = new String(value, StandardCharsets.ISO_8859_1);
+      value[text.indexOf("future")] = 'F';
     }
 
     assertDiffers("calls P:3 line 1 is in the quarantine with other bytes");
@@ -680,6 +682,48 @@ final class VerifyIT {
     assertTrue(said.contains("the range has no call of the client '" + nobody + "'"), said);
   }
 
+  @Test
+  void calls_ofAClient_arePrintedInTheOrderOfTheTopic() throws Exception {
+    topics.writeComplete(kafka.bootstrapServers());
+
+    List<String> rows = calls(0).lines().toList();
+    assertEquals(8, rows.size(), rows::toString);
+    assertTrue(rows.get(0).matches("TIME +VERDICT +COST .*"), rows::toString);
+    String at = Instant.ofEpochMilli(topics.start + 1_000).toString();
+    assertTrue(rows.get(1).matches(at + " +allowed +3 +- +calls +- +cache +1"), rows::toString);
+    assertTrue(rows.get(2).matches(".* denied +4 .* 2"), rows::toString);
+    assertTrue(rows.get(5).matches(".* settled +3 to 5 .* 1"), rows::toString);
+
+    List<String> own = calls(0, "--id", "own", "--json").lines().toList();
+    assertEquals(2, own.size(), own::toString); // the caller sent it twice
+    assertTrue(own.get(0).startsWith("{\"id\":\"own\",\"client\":\"CLIENT\","), own::toString);
+    String before = Instant.ofEpochMilli(topics.start + 2_000).toString();
+    assertEquals(7, calls(0, "--to", before).lines().count());
+    assertTrue(calls(0, "--from", before, "--json").contains("\"id\":\"future\""));
+    assertEquals(
+        "weir: the range has no such call of the client 'CLIENT'", calls(0, "--id", "x").strip());
+  }
+
+  @Test
+  void calls_recordThatIsNotABatch_isReportedAndSkipped() throws Exception {
+    byte[] value = topics.calls.get(1).value();
+    if (value != null) {
+      value[0] = 7; // a wire type that does not exist
+    }
+    topics.writeComplete(kafka.bootstrapServers());
+
+    String said = calls(1);
+
+    assertTrue(said.contains("weir: skipped the record at offset 1 of partition P of "), said);
+    assertEquals(8, said.lines().count(), said);
+  }
+
+  private String calls(int status, String... options) {
+    List<String> arguments = new ArrayList<>(List.of("calls", "--client", topics.key.client()));
+    arguments.addAll(List.of(options));
+    return run(status, arguments);
+  }
+
   /** Verifies the topics. The first call in a test writes them, unless the test has done so. */
   private String assertExit(int status, String... options) throws Exception {
     if (!isWritten) {
@@ -702,13 +746,17 @@ final class VerifyIT {
   }
 
   private String exit(int status, String... options) {
+    List<String> arguments = new ArrayList<>(List.of("verify"));
+    arguments.addAll(List.of(options));
+    return run(status, arguments);
+  }
+
+  private String run(int status, List<String> arguments) {
     StringWriter said = new StringWriter();
     Map<String, String> variables = new HashMap<>(environment);
     variables.put("WEIR_KAFKA", kafka.bootstrapServers());
     PrintWriter printed = new PrintWriter(said, true);
     CommandLine command = WeirCommand.commandLine(variables).setOut(printed).setErr(printed);
-    List<String> arguments = new ArrayList<>(List.of("verify"));
-    arguments.addAll(List.of(options));
 
     int exit = command.execute(arguments.toArray(String[]::new));
 

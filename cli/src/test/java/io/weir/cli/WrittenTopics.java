@@ -4,6 +4,8 @@ package io.weir.cli;
 import io.weir.limits.BillingCalendar;
 import io.weir.limits.BillingPeriod;
 import io.weir.limits.ClientCalendar;
+import io.weir.topics.calls.CallBatchReader;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.TopicAdmin;
@@ -23,10 +25,8 @@ import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.model.UsageWindow;
 import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.BatchLines;
-import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.LedgerRowCodec;
-import io.weir.topics.wire.LineDigest;
+import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.PartitionProgressCodec;
 import io.weir.topics.wire.UsageStateCodec;
 import java.nio.charset.StandardCharsets;
@@ -203,7 +203,7 @@ final class WrittenTopics {
       long before, int count, CallEvent... lines) {
     return record(
         new BatchHeader("n", start, calls.size() + 1, count, start, before, false),
-        BatchLines.encode(List.of(lines)));
+        CallBatchWriter.encode(List.of(lines)));
   }
 
   private ProducerRecord<byte @Nullable [], byte @Nullable []> record(
@@ -217,11 +217,7 @@ final class WrittenTopics {
   /** Puts a record of the calls, or a line of it, into the quarantine. */
   void quarantine(ProducerRecord<byte @Nullable [], byte @Nullable []> record, int line) {
     byte[] value = record.value();
-    byte[] kept =
-        line == 0 || value == null
-            ? value
-            : new String(value, StandardCharsets.UTF_8)
-                .split("\n", -1)[line - 1].getBytes(StandardCharsets.UTF_8);
+    byte[] kept = line == 0 || value == null ? value : reader(value).only(line);
     ProducerRecord<byte @Nullable [], byte @Nullable []> quarantined =
         new ProducerRecord<>(Topics.QUARANTINE.name(), partition, now, null, kept);
     quarantined
@@ -334,8 +330,7 @@ final class WrittenTopics {
     long lastOffset = -1;
     for (CallEvent call : counted) {
       quantity += call.quantity();
-      byte[] line = CallLineCodec.encode(call);
-      digest += LineDigest.of(line, 0, line.length);
+      digest += reader(CallBatchWriter.encode(List.of(call))).digest(1);
       if (call.settlement() == null) {
         allowed += call.allowed() ? 1 : 0;
         denied += call.allowed() ? 0 : 1;
@@ -381,17 +376,29 @@ final class WrittenTopics {
       byte[] value = calls.get(indexed).value();
       long offset = indexed++;
       if (value != null) {
-        new String(value, StandardCharsets.UTF_8)
-            .lines()
-            .forEach(
-                line ->
-                    offsets.putIfAbsent(
-                        line.contains("\"settled_at_ms\"")
-                            + line.replaceAll(".*\"id\":\"([^\"]*)\".*", "$1"),
-                        offset));
+        decoded(value)
+            .forEach(one -> offsets.putIfAbsent((one.settlement() != null) + one.id(), offset));
       }
     }
     return offsets.getOrDefault((call.settlement() != null) + call.id(), 0L);
+  }
+
+  private static CallBatchReader reader(byte[] value) {
+    CallBatchReader reader = new CallBatchReader();
+    try {
+      reader.read(value);
+    } catch (MalformedRecordException notABatch) {
+      throw new IllegalArgumentException(notABatch);
+    }
+    return reader;
+  }
+
+  private static List<CallEvent> decoded(byte[] value) {
+    try {
+      return CallBatchReader.decode(value);
+    } catch (MalformedRecordException notABatch) {
+      throw new IllegalArgumentException(notABatch);
+    }
   }
 
   /** Writes a final heartbeat, so that the window is complete, and all topics. */

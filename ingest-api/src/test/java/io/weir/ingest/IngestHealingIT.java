@@ -14,6 +14,7 @@ import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
 import io.weir.testing.CoreSuite;
+import io.weir.topics.calls.CallBatchReader;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
@@ -23,9 +24,7 @@ import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.Stamp;
 import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.CacheLossCodec;
-import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.CorrectionCodec;
 import java.io.IOException;
 import java.net.URI;
@@ -277,9 +276,7 @@ final class IngestHealingIT {
           charges.clear();
           for (ConsumerRecord<byte[], byte[]> record : calls) {
             if (is(record, BatchHeaderCodec.TYPE)) {
-              for (byte[] line : BatchLines.split(record.value())) {
-                addCharges(line, charges);
-              }
+              addCharges(record.value(), charges);
             }
           }
           return charges.size() >= count;
@@ -287,8 +284,9 @@ final class IngestHealingIT {
     return charges.get(charges.size() - 1);
   }
 
-  private static void addCharges(byte[] line, List<Charge> charges) throws Exception {
-    CallLineCodec.decode(line, 0, line.length).charges().stream()
+  private static void addCharges(byte[] batch, List<Charge> charges) throws Exception {
+    CallBatchReader.decode(batch).stream()
+        .flatMap(call -> call.charges().stream())
         .filter(charge -> charge.cost() > 0)
         .forEach(charges::add);
   }

@@ -23,13 +23,11 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.wire.CallLineCodec;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -351,9 +349,7 @@ final class QuotaAndOutageIT {
         id + " in the topic",
         () -> {
           for (CallsTopicReader.Batch batch : CallsTopicReader.read(kafka.bootstrapServers())) {
-            for (String line : batch.lines()) {
-              byte[] bytes = line.getBytes(StandardCharsets.UTF_8);
-              CallEvent call = CallLineCodec.decode(bytes, 0, bytes.length);
+            for (CallEvent call : batch.calls()) {
               if (call.id().equals(id)) {
                 CallEvent earlier = found.getAndSet(call);
                 assertTrue(earlier == null || earlier.client().equals(call.client()), id);

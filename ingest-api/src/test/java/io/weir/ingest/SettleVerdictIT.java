@@ -13,6 +13,7 @@ import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
+import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Outcome;
 import io.weir.topics.model.SettlementVerdict.Standing;
@@ -177,9 +178,9 @@ final class SettleVerdictIT {
   private Set<UsagePosition> settlements() throws Exception {
     Set<UsagePosition> places = new HashSet<>();
     for (CallsTopicReader.Batch batch : CallsTopicReader.read(kafka.bootstrapServers())) {
-      List<String> lines = batch.value().lines().toList();
-      for (int i = 0; i < lines.size(); i++) {
-        if (lines.get(i).contains("actual_cost")) {
+      List<CallEvent> calls = batch.calls();
+      for (int i = 0; i < calls.size(); i++) {
+        if (calls.get(i).settlement() != null) {
           places.add(
               new UsagePosition(
                   batch.partition(),

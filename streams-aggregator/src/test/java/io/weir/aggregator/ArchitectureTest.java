@@ -99,6 +99,7 @@ final class ArchitectureTest {
         .resideInAnyPackage(
             and(
                 PURE,
+                "io.weir.topics.calls",
                 "io.weir.topics.wire",
                 "io.weir.aggregator.state",
                 "io.weir.aggregator.audit",

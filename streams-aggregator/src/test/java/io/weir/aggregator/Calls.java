@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.wire.BatchLines;
 import java.util.List;
 
 /** Calls and batches for tests. */
@@ -61,7 +61,7 @@ public final class Calls {
 
   /** The value of a batch. */
   public static byte[] value(List<CallEvent> calls) {
-    return BatchLines.encode(calls);
+    return CallBatchWriter.encode(calls);
   }
 
   /** The header of a batch. */

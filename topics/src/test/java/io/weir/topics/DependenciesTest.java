@@ -52,6 +52,24 @@ final class DependenciesTest {
   }
 
   @Test
+  void calls_dependsOn_modelWireAndProtobufOnly() {
+    classes()
+        .that()
+        .resideInAPackage("io.weir.topics.calls")
+        .should()
+        .onlyDependOnClassesThat()
+        .resideInAnyPackage(
+            "java..",
+            "org.jspecify..",
+            "com.google.protobuf..",
+            "io.weir.limits..",
+            "io.weir.topics.model",
+            "io.weir.topics.wire",
+            "io.weir.topics.calls")
+        .check(CLASSES);
+  }
+
+  @Test
   void noClass_readsTheTimeOrTheEnvironment() {
     noClasses()
         .should()

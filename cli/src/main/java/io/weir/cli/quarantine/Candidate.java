@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param client the client; null if unknown, or if there are several
  * @param id id of the call; null if unknown
+ * @param bytes a batch of the line alone, or the value of the record
  * @param batch the batch in which the line or record is sent; null if it is not sent
  * @param stays the reason for which the line or record cannot be sent; null if it can be sent
  * @param call the call or settlement in the line; null if there is none

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.quarantine;
 
+import io.weir.topics.calls.CallBatchReader;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Replay;
 import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.BatchLines;
-import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.QuarantineHeaders;
 import io.weir.topics.wire.ReplayCodec;
@@ -16,6 +15,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -55,35 +55,48 @@ record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
     } catch (MalformedRecordException damaged) {
       header = null; // the record's lines may be valid
     }
-    if (refusal.line() > 0) {
-      return List.of(line(refusal, header, replay, refusal.line(), refusal.value()));
+    CallBatchReader lines = new CallBatchReader();
+    try {
+      lines.read(refusal.value());
+    } catch (MalformedRecordException notABatch) {
+      return List.of(staysMalformed(own, refusal.value(), notABatch));
     }
-    List<byte[]> lines = BatchLines.split(refusal.value());
+    if (refusal.line() > 0) {
+      return List.of(
+          lines.count() == 1
+              ? line(refusal, header, replay, refusal.line(), lines, 1)
+              : staysWithLines(own, refusal, lines));
+    }
     boolean isSingleLines = replay != null && !replay.isWhole();
-    if (header != null && header.count() == lines.size() && !isSingleLines) {
+    if (header != null && header.count() == lines.count() && !isSingleLines) {
       Source first = replay == null ? own : new Source(replay.partition(), replay.offset(), 0);
       return List.of(record(refusal, header, first, lines));
     }
-    if (lines.isEmpty() || lines.size() > BatchHeader.MAX_COUNT) {
-      return List.of(
-          Candidate.staying(own, null, refusal.value(), "it has " + lines.size() + " lines"));
+    if (lines.count() == 0) {
+      return List.of(staysWithLines(own, refusal, lines));
     }
     List<Candidate> candidates = new ArrayList<>();
-    for (int number = 1; number <= lines.size(); number++) {
+    for (int number = 1; number <= lines.count(); number++) {
       BatchHeader known = isSingleLines ? header : null;
-      candidates.add(line(refusal, known, replay, number, lines.get(number - 1)));
+      candidates.add(line(refusal, known, replay, number, lines, number));
     }
     return candidates;
   }
 
-  private Candidate record(Refusal refusal, BatchHeader header, Source source, List<byte[]> lines) {
+  private static Candidate staysMalformed(
+      Source source, byte[] bytes, MalformedRecordException malformed) {
+    return Candidate.staying(source, null, bytes, "malformed: " + malformed.getMessage());
+  }
+
+  private static Candidate staysWithLines(Source source, Refusal refusal, CallBatchReader lines) {
+    return Candidate.staying(source, null, refusal.value(), "it has " + lines.count() + " lines");
+  }
+
+  private Candidate record(
+      Refusal refusal, BatchHeader header, Source source, CallBatchReader lines) {
     Set<String> clients = new HashSet<>();
-    for (byte[] line : lines) {
-      try {
-        clients.add(CallLineCodec.decode(line, 0, line.length).client());
-      } catch (MalformedRecordException toBeRefused) {
-        clients.add("");
-      }
+    for (int line = 1; line <= lines.count(); line++) {
+      clients.add(Objects.requireNonNullElse(lines.client(line), ""));
     }
     String client = clients.size() == 1 ? clients.iterator().next() : null;
     String stays = header.isHeartbeat() ? "it has no call" : stays(refusal);
@@ -104,22 +117,25 @@ record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
    *
    * @param header header of the batch that contains the line; null if unknown
    * @param number number of the line in the refused record
+   * @param line number of the line in the value of the refusal
    */
   private Candidate line(
       Refusal refusal,
       @Nullable BatchHeader header,
       @Nullable Replay replay,
       int number,
-      byte[] bytes) {
+      CallBatchReader lines,
+      int line) {
+    byte[] bytes = lines.only(line);
     Source source =
         replay == null || replay.isWhole()
             ? new Source(refusal.partition(), refusal.sourceOffset(), number)
             : new Source(replay.partition(), replay.offset(), replay.firstLine() + number - 1);
     CallEvent call;
     try {
-      call = CallLineCodec.decode(bytes, 0, bytes.length);
+      call = lines.call(line);
     } catch (MalformedRecordException malformed) {
-      return Candidate.staying(source, null, bytes, "malformed: " + malformed.getMessage());
+      return staysMalformed(source, bytes, malformed);
     }
     String stays = stays(refusal);
     stays = stays == null ? stays(call) : stays;

@@ -5,8 +5,8 @@ import io.weir.topics.catalog.Topic;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
-import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.ReplayCodec;
+import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -62,7 +62,7 @@ final class ReplaySender implements AutoCloseable {
       sendRun();
     }
     run.add(candidate);
-    runBytes += candidate.bytes().length + 1;
+    runBytes += candidate.bytes().length;
   }
 
   private boolean continues(Candidate last, Candidate next) {
@@ -86,7 +86,8 @@ final class ReplaySender implements AutoCloseable {
     if (first == null) {
       return;
     }
-    byte[] value = BatchLines.join(run.stream().map(Candidate::bytes).toList());
+    ByteArrayOutputStream value = new ByteArrayOutputStream();
+    run.forEach(candidate -> value.writeBytes(candidate.bytes()));
     BatchHeader header = first.header();
     BatchHeader all =
         new BatchHeader(
@@ -97,7 +98,7 @@ final class ReplaySender implements AutoCloseable {
             header.lowWatermarkEpochMillis(),
             header.linesBefore(),
             header.departing());
-    send(List.copyOf(run), first, all, value);
+    send(List.copyOf(run), first, all, value.toByteArray());
     run.clear();
     runBytes = 0;
   }

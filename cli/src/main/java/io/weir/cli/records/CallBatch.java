@@ -16,7 +16,6 @@ import org.jspecify.annotations.Nullable;
  * @param lowWatermarkEpochMillis low watermark of the batch
  * @param linesBefore position of the line before the batch's first line
  * @param linesBeforeEpoch number of lines in earlier epochs, included in {@code linesBefore}
- * @param digestsLines whether the digest of a line covers the whole line
  * @param departing whether this is a final heartbeat, which states that the epoch is complete
  */
 public record CallBatch(
@@ -26,7 +25,6 @@ public record CallBatch(
     long lowWatermarkEpochMillis,
     long linesBefore,
     long linesBeforeEpoch,
-    boolean digestsLines,
     boolean departing) {
   private static final Pattern NODE = Pattern.compile("[A-Za-z0-9._-]{1,64}");
 
@@ -34,41 +32,11 @@ public record CallBatch(
   private static final Pattern INTEGER = Pattern.compile("-?\\d{1,19}");
 
   /** Maximum number of lines of a batch. */
-  public static final int MAX_LINES = 10_000;
-
-  private static final long FNV_OFFSET = 0xcbf29ce484222325L;
-  private static final long FNV_PRIME = 0x100000001b3L;
+  private static final int MAX_LINES = 10_000;
 
   /** Returns the position of the last line. */
   public long lastPosition() {
     return linesBefore + count;
-  }
-
-  /**
-   * Returns a line's summand of {@code events_digest}: a hash by FNV-1a, followed by SplitMix's
-   * mixer. The hash covers the bytes of the line. In a batch of an older node, the hash covers the
-   * UTF-16 units of the id, the signed cost and, for a settlement, the complement of the actual
-   * cost.
-   */
-  public long digest(CallLine line, byte[] value, int start, int end) {
-    long hash = FNV_OFFSET;
-    if (digestsLines) {
-      for (int i = start; i < end; i++) {
-        hash = (hash ^ (value[i] & 0xff)) * FNV_PRIME;
-      }
-    } else {
-      String id = line.id.toString();
-      for (int i = 0; i < id.length(); i++) {
-        hash = (hash ^ id.charAt(i)) * FNV_PRIME;
-      }
-      hash = (hash ^ (line.allowed ? line.cost : -line.cost)) * FNV_PRIME;
-      if (line.actualCost != null) {
-        hash = (hash ^ ~line.actualCost) * FNV_PRIME;
-      }
-    }
-    hash = (hash ^ (hash >>> 30)) * 0xbf58476d1ce4e5b9L;
-    hash = (hash ^ (hash >>> 27)) * 0x94d049bb133111ebL;
-    return hash ^ (hash >>> 31);
   }
 
   /**
@@ -97,7 +65,6 @@ public record CallBatch(
         text(record, "lines_before_epoch") == null
             ? 0
             : number(record, "lines_before_epoch", 0, linesBefore),
-        "line".equals(text(record, "digest")),
         "true".equals(text(record, "departing")));
   }
 

@@ -18,34 +18,48 @@ public final class CallLine {
 
   /** A text. The string is created only when needed. */
   public static final class Text {
+    private static final int USUAL_CHARS = 32;
+
     private final Hash hashes;
-    private char[] chars = new char[64];
+    private char[] chars = {};
     private int length;
     private long hash;
-    private @Nullable String string;
+    private boolean hasControl;
+    private @Nullable String string = "";
 
+    /** Number of bytes of the text in UTF-8. */
+    int bytes;
+
+    /** The FNV-1a hash of these bytes. Not set for a UUID. */
+    long digest;
+
+    /** Creates an empty text. */
     Text(Hash hashes) {
       this.hashes = hashes;
+      this.digest = LineDigest.NOTHING;
     }
 
-    void clear() {
-      length = 0;
-      string = "";
-    }
-
-    void set(char[] from, int offset, int count) {
+    void set(char[] from, int count) {
       if (count > chars.length) {
-        chars = new char[count];
+        chars = new char[Math.max(count, USUAL_CHARS)];
       }
-      System.arraycopy(from, offset, chars, 0, count);
+      System.arraycopy(from, 0, chars, 0, count);
       length = count;
       hash = hashes.of(chars, 0, count);
       string = null;
+      hasControl = false;
+      for (int i = 0; i < count; i++) {
+        hasControl |= Character.isISOControl(chars[i]);
+      }
     }
 
-    /** Returns the code point at an index, which may be an unpaired surrogate. */
-    int codePoint(int index) {
-      return Character.codePointAt(chars, index, length);
+    char charAt(int index) {
+      return chars[index];
+    }
+
+    /** Returns whether the text has a control character. */
+    boolean hasControl() {
+      return hasControl;
     }
 
     /** Returns the number of UTF-16 units; 0 if the text is absent. */
@@ -72,10 +86,11 @@ public final class CallLine {
 
   /**
    * A recorded bucket. The members {@link #epoch}, {@link #charged}, {@link #version} and {@link
-   * #fullAtMicros} are valid only with a stamp ({@link #isStamped}).
+   * #fullAtMicros} are valid only with a stamp ({@link #isStamped}). The members of the limit are
+   * valid only with a limit ({@link #hasLimit}).
    */
   public static final class BucketCharge {
-    public final Text key;
+    public Text key;
     public long cost;
     public boolean isStamped;
     public long epoch;
@@ -92,26 +107,12 @@ public final class CallLine {
     /** End of the period of a limit that is not a token bucket. */
     public long endsAtMicros;
 
-    private BucketCharge(Hash hashes) {
-      key = new Text(hashes);
-    }
-
-    private void clear() {
-      key.clear();
-      cost = -1;
-      isStamped = false;
-      epoch = 0;
-      charged = 0;
-      version = 0;
-      fullAtMicros = 0;
-      hasLimit = false;
-      isTokenBucket = false;
-      limit = 0;
-      endsAtMicros = 0;
+    private BucketCharge(Text none) {
+      key = none;
     }
   }
 
-  /** The values of {@code decided_by}; docs/topics has the wire names. */
+  /** The values of {@code decided_by}, in the order of their numbers in the schema. */
   public enum By {
     CACHE("cache"),
     DENY_CACHE("deny-cache"),
@@ -129,13 +130,9 @@ public final class CallLine {
       this.wireName = wireName;
     }
 
-    static @Nullable By of(String wireName) {
-      for (By by : ALL) {
-        if (by.wireName.equals(wireName)) {
-          return by;
-        }
-      }
-      return null;
+    /** Returns the value with a number in {@code weir-calls.proto}; null if there is none. */
+    static @Nullable By ofNumber(long number) {
+      return number < 1 || number > ALL.size() ? null : ALL.get((int) number - 1);
     }
 
     /** Returns the wire name. */
@@ -149,15 +146,15 @@ public final class CallLine {
     }
   }
 
-  private final Hash hashes;
+  private final Text none;
   private final List<BucketCharge> kept = new ArrayList<>();
   private int charges;
 
-  public final Text id;
-  public final Text client;
-  public final Text endpoint;
-  public final Text meter;
-  public final Text policy;
+  public Text id;
+  public Text client;
+  public Text endpoint;
+  public Text meter;
+  public Text policy;
 
   /** Whether the caller chose the id. */
   public boolean isIdFromCaller;
@@ -183,31 +180,21 @@ public final class CallLine {
   /** The billing periods; null for the months of UTC. */
   public @Nullable Billed billed;
 
-  CallLine(Hash hashes) {
-    this.hashes = hashes;
-    this.id = new Text(hashes);
-    this.client = new Text(hashes);
-    this.endpoint = new Text(hashes);
-    this.meter = new Text(hashes);
-    this.policy = new Text(hashes);
+  /**
+   * Creates an instance.
+   *
+   * @param none the text of absent members
+   */
+  CallLine(Text none) {
+    this.none = none;
+    this.id = none;
+    this.client = none;
+    this.endpoint = none;
+    this.meter = none;
+    this.policy = none;
   }
 
-  void clear() {
-    id.clear();
-    client.clear();
-    endpoint.clear();
-    meter.clear();
-    policy.clear();
-    isIdFromCaller = false;
-    cost = 0;
-    allowed = false;
-    decidedBy = By.NONE;
-    policiesVersion = 0;
-    decidedAtEpochMillis = -1;
-    hasAddress = false;
-    actualCost = null;
-    settledCall = null;
-    billed = null;
+  void removeCharges() {
     charges = 0;
   }
 
@@ -221,14 +208,12 @@ public final class CallLine {
     return kept.get(index);
   }
 
-  /** Adds an empty bucket. */
+  /** Adds a bucket, whose members have the values of an earlier line. */
   BucketCharge addCharge() {
     if (charges == kept.size()) {
-      kept.add(new BucketCharge(hashes));
+      kept.add(new BucketCharge(none));
     }
-    BucketCharge added = kept.get(charges++);
-    added.clear();
-    return added;
+    return kept.get(charges++);
   }
 
   public boolean isSettlement() {

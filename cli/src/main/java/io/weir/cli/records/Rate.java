@@ -100,14 +100,6 @@ public record Rate(
     }
   }
 
-  /** Returns whether this is the rate of a limit; see {@link #of}. */
-  boolean isOf(String ofAlgorithm, long capacity, long refill, long periodMicros) {
-    return capacityTokens == capacity
-        && refillTokens == refill
-        && refillPeriodMicros == periodMicros
-        && algorithm.equals(ofAlgorithm);
-  }
-
   /**
    * Returns whether one bucket alone decides a call. In a sliding window, the buckets of earlier
    * sub-windows also count.

@@ -214,23 +214,25 @@ final class CallReplay implements AutoCloseable {
   /**
    * Reads the calls of a batch.
    *
-   * @return the number of unreadable lines
+   * @return the number of unreadable lines; 1 for an unreadable batch
    */
   private static int readCalls(CallLineReader lines, byte[] batch, CallVisitor visitor)
       throws IOException {
     int unreadable = 0;
-    int number = 1;
-    for (int start = 0; start < batch.length; number++) {
-      int end = CallLineReader.endOfLine(batch, start);
+    try {
+      lines.read(batch);
+    } catch (UnreadableException unread) {
+      unreadable++;
+    }
+    for (int number = 1; number <= lines.count(); number++) {
       try {
-        CallLine line = lines.read(batch, start, end);
+        CallLine line = lines.line(number);
         if (!line.isSettlement()) {
           visitor.visit(line, number);
         }
       } catch (UnreadableException unread) {
         unreadable++;
       }
-      start = end + 1;
     }
     return unreadable;
   }

@@ -3,11 +3,10 @@ package io.weir.cli.simulate;
 
 import io.weir.cli.records.ReadProgress;
 import io.weir.cli.records.TopicReader;
+import io.weir.topics.calls.CallBatchReader;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.CallEvent;
-import io.weir.topics.wire.BatchLines;
-import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -27,6 +26,7 @@ final class RecordedCalls {
   private final long fromMillis;
   private final long toMillis;
   private final Map<String, String> names = new HashMap<>();
+  private final CallBatchReader reader = new CallBatchReader();
   private final List<SimulatedCall> calls = new ArrayList<>();
   private long unread;
 
@@ -60,9 +60,14 @@ final class RecordedCalls {
   }
 
   private void take(byte[] batch) {
-    for (byte[] line : BatchLines.split(batch)) {
+    try {
+      reader.read(batch);
+    } catch (MalformedRecordException notABatch) {
+      unread++;
+    }
+    for (int line = 1; line <= reader.count(); line++) {
       try {
-        CallEvent call = CallLineCodec.decode(line, 0, line.length);
+        CallEvent call = reader.call(line);
         long at = call.decidedAtEpochMillis();
         if (at >= fromMillis && at < toMillis && call.settlement() == null) {
           calls.add(
@@ -80,17 +85,17 @@ final class RecordedCalls {
     }
   }
 
-  /** Returns a shared instance of a name, because the topic repeats names. */
-  private String name(String text) {
-    return names.computeIfAbsent(text, it -> it);
-  }
-
   /** Returns the calls in order of time. */
   public List<SimulatedCall> calls() {
     return List.copyOf(calls);
   }
 
-  /** Returns the number of lines that are not calls. */
+  /** Returns a shared instance of a name, because the topic repeats names. */
+  private String name(String text) {
+    return names.computeIfAbsent(text, it -> it);
+  }
+
+  /** Returns the number of lines, and of values, that cannot be read. */
   public long unread() {
     return unread;
   }

@@ -66,7 +66,7 @@ final class CallRecount implements AutoCloseable {
       if (givenUp.contains(record.partition() + "@" + record.offset())) {
         throw new UnreadableException("given up by WEIR_QUARANTINE_RECORDS");
       }
-      if (CacheLossCodec.TYPE.equals(CallBatch.text(record, "weir-type"))) {
+      if (isCacheLoss(record)) {
         part.noteTime(record.timestamp(), CacheLossCodec.decode(value).foundAtEpochMillis());
       } else {
         new BatchRecount(part, record, value, CallBatch.of(record)).add();
@@ -85,31 +85,28 @@ final class CallRecount implements AutoCloseable {
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       byte[] value,
       String reason) {
-    long refused = Math.max(1, lines(value));
-    part.received += refused;
-    part.refused += refused;
+    int lines = isCacheLoss(record) ? 0 : lines(value);
+    part.received += Math.max(1, lines);
+    part.refused += Math.max(1, lines);
     LinePlace whole = new LinePlace(record.partition(), record.offset(), 0);
-    data.replays.refused(whole, seen.checksum(value, 0, value.length));
-    int start = 0;
-    for (int line = 1; line <= CallBatch.MAX_LINES && start < value.length; line++) {
-      int end = CallLineReader.endOfLine(value, start);
-      data.replays.refused(
-          new LinePlace(record.partition(), record.offset(), line),
-          seen.checksum(value, start, end));
-      start = end + 1;
+    data.replays.refused(whole, SeenLines.checksum(value));
+    for (int line = 1; line <= lines; line++) {
+      data.replays.refused(whole.line(line), SeenLines.checksum(reader.digest(line)));
     }
-    data.quarantine.refused(record, whole, 0, value.length, reason);
+    data.quarantine.refusedRecord(record, whole, reason);
   }
 
-  /** Returns the number of lines of a value. The last line may lack its line feed. */
-  private static int lines(byte[] value) {
-    int lines = 0;
-    for (int i = 0; i < value.length; i++) {
-      if (value[i] == '\n' || i == value.length - 1) {
-        lines++;
-      }
+  private static boolean isCacheLoss(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    return CacheLossCodec.TYPE.equals(CallBatch.text(record, "weir-type"));
+  }
+
+  /** Reads a value and returns its number of lines; 0 if it is unreadable. */
+  private int lines(byte[] value) {
+    try {
+      return reader.read(value);
+    } catch (UnreadableException unreadable) {
+      return 0;
     }
-    return lines;
   }
 
   private static void require(boolean holds, String otherwise) throws UnreadableException {
@@ -146,7 +143,7 @@ final class CallRecount implements AutoCloseable {
 
     void add() throws UnreadableException {
       part.noteTime(record.timestamp(), batch.lowWatermarkEpochMillis());
-      int found = lines(value);
+      int found = reader.read(value);
       if (found != batch.count()) {
         throw new UnreadableException("it has " + found + " lines, not " + batch.count());
       }
@@ -161,7 +158,7 @@ final class CallRecount implements AutoCloseable {
       if (found > 0) {
         int lacking = addLines(journal);
         if (replayed != null && lacking > 0) {
-          takeReplayed(replayed, seen.checksum(value, 0, value.length));
+          takeReplayed(replayed, SeenLines.checksum(value));
         }
       }
       if (replayed != null) {
@@ -175,22 +172,23 @@ final class CallRecount implements AutoCloseable {
      * its partition is counted once. Any other line is a duplicate.
      */
     private void addReplayedLines(LinePlace firstReplayed) {
-      int start = 0;
       for (int line = 1; line <= batch.count(); line++) {
-        int end = CallLineReader.endOfLine(value, start);
         LinePlace source = firstReplayed.line(firstReplayed.line() + line - 1);
         part.received++;
         if (mayBeTaken(source)) {
-          if (addLine(line, start, end)) {
-            takeReplayed(source, seen.checksum(value, start, end));
+          if (addLine(line)) {
+            takeReplayed(source, checksum(line));
             seen.replay(position(line));
           }
-        } else if (!isSettlementOfLaterCall(source, line, start, end)) {
+        } else if (!isSettlementOfLaterCall(source, line)) {
           part.duplicate++;
           data.replays.takeMarker(source);
         }
-        start = end + 1;
       }
+    }
+
+    private int checksum(int line) {
+      return SeenLines.checksum(reader.digest(line));
     }
 
     private boolean mayBeTaken(LinePlace source) {
@@ -210,9 +208,9 @@ final class CallRecount implements AutoCloseable {
      *
      * @return whether the line is a replayed settlement of this kind
      */
-    private boolean isSettlementOfLaterCall(LinePlace source, int lineNumber, int start, int end) {
+    private boolean isSettlementOfLaterCall(LinePlace source, int lineNumber) {
       try {
-        CallLine line = reader.read(value, start, end);
+        CallLine line = reader.line(lineNumber);
         LinePlace last = data.replays.newestPlace(source);
         if (!line.isSettlement()
             || source.partition() != record.partition()
@@ -244,26 +242,23 @@ final class CallRecount implements AutoCloseable {
         checksums = new int[batch.count()];
       }
       int unkept = 0;
-      int start = 0;
       for (int line = 1; line <= batch.count(); line++) {
-        int end = CallLineReader.endOfLine(value, start);
         long position = batch.linesBefore() + line;
-        int checksum = seen.checksum(value, start, end);
+        int checksum = checksum(line);
         part.received++;
         if (journal.has(position)) {
           keep(position, unkept);
           unkept = 0;
           if (isAnother(position, line, checksum)) {
-            addLine(line, start, end);
+            addLine(line);
           } else {
             part.duplicate++;
           }
         } else {
           lacking++;
           checksums[unkept++] = checksum;
-          addLine(line, start, end);
+          addLine(line);
         }
-        start = end + 1;
       }
       keep(batch.lastPosition() + 1, unkept);
       return lacking;
@@ -295,9 +290,9 @@ final class CallRecount implements AutoCloseable {
      *
      * @return false if the line is refused
      */
-    private boolean addLine(int lineNumber, int start, int end) {
+    private boolean addLine(int lineNumber) {
       try {
-        CallLine line = reader.read(value, start, end);
+        CallLine line = reader.line(lineNumber);
         WindowAccount account = data.accounts.of(requireCountable(line, lineNumber));
         long trusted = part.trustedEpochMillis();
         boolean hasId = line.isIdFromCaller || line.isSettlement();
@@ -317,15 +312,15 @@ final class CallRecount implements AutoCloseable {
         if (hasId) {
           ids.remember(line, trusted);
         }
-        count(account, line, lineNumber, batch.digest(line, value, start, end));
+        count(account, line, lineNumber, reader.digest(lineNumber));
         return true;
       } catch (UnreadableException refused) {
         part.refused++;
         LinePlace place = place(lineNumber);
-        data.replays.refused(place, seen.checksum(value, start, end));
+        data.replays.refused(place, checksum(lineNumber));
         seen.refuse(position(lineNumber));
-        data.quarantine.refused(
-            record, place, start, end - start, String.valueOf(refused.getMessage()));
+        data.quarantine.refusedLine(
+            record, place, reader.digest(lineNumber), String.valueOf(refused.getMessage()));
         return false;
       }
     }

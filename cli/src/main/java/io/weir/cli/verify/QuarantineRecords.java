@@ -2,6 +2,8 @@
 package io.weir.cli.verify;
 
 import io.weir.cli.records.CallBatch;
+import io.weir.cli.records.CallLineReader;
+import io.weir.cli.records.UnreadableException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -22,6 +24,7 @@ final class QuarantineRecords {
   private static final Pattern PART = Pattern.compile("(\\d{1,4})/\\d{1,4}");
 
   private final VerifyData data;
+  private final CallLineReader reader = new CallLineReader();
 
   /**
    * For each partition, the time before which the quarantine may lack records of refused calls,
@@ -60,22 +63,22 @@ final class QuarantineRecords {
       data.differences.add(
           where + " is a repetition: " + source + (line.isEmpty() ? "" : " line " + line));
     }
-    data.scratch.put(key, checksum(value, 0, value.length));
+    data.scratch.put(
+        key, bytes(place.line() == 0 ? checksum(value, 0, value.length) : digest(value)));
   }
 
-  /**
-   * Records that the recount refuses a record or a line.
-   *
-   * @param place place of the record or line
-   * @param start index of its first byte in the record's value
-   * @param reason why the recount refuses it
-   */
-  void refused(
-      ConsumerRecord<@Nullable String, byte @Nullable []> record,
-      LinePlace place,
-      int start,
-      int length,
-      String reason) {
+  /** Returns the digest of the only line of a batch; 0, which is no digest, for another value. */
+  private long digest(byte[] value) {
+    try {
+      return reader.read(value) == 1 ? reader.digest(1) : 0;
+    } catch (UnreadableException unreadable) {
+      return 0;
+    }
+  }
+
+  /** Records that the recount refuses a record for a reason. */
+  void refusedRecord(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record, LinePlace place, String reason) {
     byte[] value = record.value() == null ? new byte[0] : record.value();
     if (!keepsRecordsOf(record)) {
       return;
@@ -83,20 +86,43 @@ final class QuarantineRecords {
     int part = 1;
     int from = 0;
     do {
-      int bytes = Math.min(MAX_PART_BYTES, length - from);
-      byte[] key = key(place, part);
-      byte[] known = data.scratch.get(key);
-      if (known == null) {
-        data.differences.add(place + " is refused (" + reason + "), but is not in the quarantine");
+      int bytes = Math.min(MAX_PART_BYTES, value.length - from);
+      if (!takePart(place, part, checksum(value, from, bytes), reason)) {
         return;
       }
-      if (!Arrays.equals(known, checksum(value, start + from, bytes))) {
-        data.differences.add(place + " is in the quarantine with other bytes");
-      }
-      data.scratch.delete(key);
       from += bytes;
       part++;
-    } while (from < length);
+    } while (from < value.length);
+  }
+
+  /** Records that the recount refuses a line for a reason. */
+  void refusedLine(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      LinePlace place,
+      long digest,
+      String reason) {
+    if (keepsRecordsOf(record)) {
+      takePart(place, 1, digest, reason);
+    }
+  }
+
+  /**
+   * Removes a part of a refused record, or a refused line.
+   *
+   * @return whether it was present
+   */
+  private boolean takePart(LinePlace place, int part, long checksum, String reason) {
+    byte[] key = key(place, part);
+    byte[] known = data.scratch.get(key);
+    if (known == null) {
+      data.differences.add(place + " is refused (" + reason + "), but is not in the quarantine");
+      return false;
+    }
+    if (!Arrays.equals(known, bytes(checksum))) {
+      data.differences.add(place + " is in the quarantine with other bytes");
+    }
+    data.scratch.delete(key);
+    return true;
   }
 
   /**
@@ -137,10 +163,14 @@ final class QuarantineRecords {
     return place.key(Scratch.QUARANTINED, Integer.BYTES).putInt(part).array();
   }
 
-  private static byte[] checksum(byte[] value, int start, int length) {
+  private static long checksum(byte[] value, int start, int length) {
     CRC32C checksum = new CRC32C();
     checksum.update(value, start, length);
-    return ByteBuffer.allocate(Long.BYTES).putLong(checksum.getValue()).array();
+    return checksum.getValue();
+  }
+
+  private static byte[] bytes(long checksum) {
+    return ByteBuffer.allocate(Long.BYTES).putLong(checksum).array();
   }
 
   private static String header(

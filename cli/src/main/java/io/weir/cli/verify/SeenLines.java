@@ -18,7 +18,6 @@ final class SeenLines {
   private static final int PLACE_BYTES = 2 * Long.BYTES;
 
   private final Scratch scratch;
-  private final CRC32C checksum = new CRC32C();
   private static final byte REFUSED = 0;
   private static final byte REPLAYED = 1;
 
@@ -29,10 +28,15 @@ final class SeenLines {
     this.scratch = scratch;
   }
 
-  /** Returns the checksum of the bytes from a start to an end. */
-  int checksum(byte[] value, int start, int end) {
-    checksum.reset();
-    checksum.update(value, start, end - start);
+  /** Returns the checksum of a line, from its digest. */
+  static int checksum(long digest) {
+    return Long.hashCode(digest);
+  }
+
+  /** Returns the checksum of a whole record. */
+  static int checksum(byte[] value) {
+    CRC32C checksum = new CRC32C();
+    checksum.update(value);
     return (int) checksum.getValue();
   }
 

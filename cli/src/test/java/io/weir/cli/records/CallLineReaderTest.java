@@ -1,245 +1,288 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.records;
 
+import static io.weir.cli.records.RandomBatches.bytes;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.topics.wire.CallLineCodec;
+import io.weir.limits.BilledIn;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.LimitAlgorithm;
+import io.weir.topics.calls.CallBatchReader;
+import io.weir.topics.calls.CallBatchWriter;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.Stamp;
 import io.weir.topics.wire.MalformedRecordException;
-import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * The reader has rules of its own, and accepts the lines that the aggregator accepts. It reads each
- * line by itself, although one parser reads a whole batch.
+ * The reader has rules of its own. It accepts and refuses the same values and lines as the reader
+ * of the aggregator, and reads the same members and digests.
  */
 final class CallLineReaderTest {
-  /**
-   * Regression: lines that the counting refused were good to verify, which then found them missing.
-   */
-  @ParameterizedTest(name = "[{index}] {0}")
-  @CsvSource(
-      delimiter = '|',
-      value = {
-        "'' | true",
-        "'\"capacity\":10,\"refill_tokens\":1,\"refill_period_us\":1000000' | true",
-        "'\"algorithm\":\"token-bucket\",\"capacity\":10,\"refill_tokens\":1,\"refill_period_us\":1000000' | true",
-        "'\"capacity\":0,\"refill_tokens\":1,\"refill_period_us\":1000000' | true",
-        "'\"capacity\":10,\"ends_at_us\":1700000000' | true",
-        "'\"algorithm\":\"quota\",\"capacity\":10,\"ends_at_us\":1700000000' | true",
-        "'\"algorithm\":\"fixed-window\",\"capacity\":10,\"ends_at_us\":1700000000,\"window_us\":60000000' | true",
-        "'\"algorithm\":\"sliding-window\",\"capacity\":10,\"ends_at_us\":1700000000,\"window_us\":60000000,\"sub_windows\":4' | true",
-        "'\"algorithm\":\"sliding-window\",\"capacity\":10,\"ends_at_us\":1700000000,\"window_us\":60000000,\"sub_windows\":61' | false",
-        "'\"algorithm\":\"sliding-window\",\"capacity\":10,\"ends_at_us\":1700000000,\"window_us\":60000000' | false",
-        "'\"algorithm\":\"sliding-window\",\"capacity\":9007199254740991,\"ends_at_us\":1700000000,\"window_us\":60000000,\"sub_windows\":4' | false",
-        "'\"algorithm\":\"leaky\",\"capacity\":10,\"ends_at_us\":1700000000' | false",
-        "'\"algorithm\":7,\"capacity\":10,\"ends_at_us\":1700000000' | false",
-        "'\"algorithm\":\"fixed-window\",\"capacity\":10,\"ends_at_us\":1700000000' | false",
-        "'\"algorithm\":\"token-bucket\",\"capacity\":10,\"ends_at_us\":1700000000' | false",
-        "'\"algorithm\":\"quota\",\"capacity\":0,\"ends_at_us\":1700000000' | false",
-        "'\"algorithm\":\"quota\",\"capacity\":10' | false",
-        "'\"capacity\":0' | false",
-        "'\"capacity\":10,\"refill_tokens\":0,\"refill_period_us\":1000000' | false",
-        "'\"capacity\":10,\"refill_tokens\":1,\"refill_period_us\":0' | false",
-      })
-  void read_limitOfACharge_agreesWithTheAggregator(String members, boolean isGood) {
-    byte[] line =
-        ("{\"id\":\"a\",\"client\":\"acme\",\"endpoint\":\"-\",\"meter\":\"calls\",\"cost\":1,"
-                + "\"allowed\":true,\"decided_by\":\"cache\",\"policies_version\":1,"
-                + "\"decided_at_ms\":1700000000000,\"charges\":[{\"key\":\"w1:{4:acme}:5:burst\","
-                + "\"epoch\":1,\"cost\":1,\"charged\":1"
-                + (members.isEmpty() ? "" : "," + members)
-                + "}]}")
-            .getBytes(StandardCharsets.UTF_8);
+  private static final int BATCHES = 5_000;
 
-    assertEquals(isGood, isCounted(line), "the aggregator");
-    assertEquals(isGood, isRead(line), "the reader");
-  }
-
-  /** The call is of 2023-11-14T22:13:20Z. */
-  @ParameterizedTest(name = "[{index}] {0}")
-  @CsvSource(
-      delimiter = '|',
-      value = {
-        "2023-11-10 | 1699554600000 | 1702146600000 | '' | true",
-        "2023-11-14 | 1699986600000 | 1702578600000 | '' | false",
-        "2023-11-14 | 1699986600000 | 1702578600000 | '2023-10-14 1697308200000' | true",
-        "2023-11-14 | 1699986600000 | 1702578600000 | '2023-10-14 1699986600000' | false",
-        "2023-11-14 | 1699986600000 | 1702578600000 | '2023-10-32 1697308200000' | false",
-        "2023-11-15 | 1700000000001 | 1702578600000 | '2023-10-15 1697308200000' | false",
-        "2023-10-14 | 1697308200000 | 1700000000000 | '' | false",
-        "2023-10-14 | 1697308200000 | 1700000000001 | '' | true",
-        "2023-11    | 1699554600000 | 1702146600000 | '' | false",
-        "2023-11-31 | 1699554600000 | 1702146600000 | '' | false",
-        "''         | 1699554600000 | 1702146600000 | '' | false",
-        "2023-11-10 | 1699554600000 | 9007199254740992 | '' | false",
-        "2023-11-10 | -9007199254740992 | 1702146600000 | '' | false",
-        "2023-11-10 | -9007199254740991 | 1702146600000 | '' | true",
-      })
-  void read_billingPeriod_agreesWithTheAggregator(
-      String name, String start, String end, String before, boolean isGood) {
-    String[] sides = before.split(" ", 2);
-    String members =
-        ",\"billing_period\":\""
-            + name
-            + "\",\"billing_period_start_ms\":"
-            + start
-            + ",\"billing_period_end_ms\":"
-            + end
-            + ",\"billing_zone\":\"Asia/Kolkata\""
-            + (before.isEmpty()
-                ? ""
-                : ",\"billing_period_before\":\""
-                    + sides[0]
-                    + "\",\"billing_period_before_start_ms\":"
-                    + sides[1]);
-
-    assertBoth(isGood, members);
-  }
+  private final Rates rates = new Rates();
+  private final CallLineReader reader = new CallLineReader(new Hash(7), rates);
+  private final CallBatchReader aggregators = new CallBatchReader();
+  private int goodLines;
+  private int refusedLines;
 
   @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "\"billing_zone\":\"UTC\"",
-        "\"billing_period\":\"2023-11-10\"",
-        "\"billing_period_start_ms\":1699554600000",
-        "\"billing_period_before\":\"2023-10-14\"",
-        "\"billing_period_before_start_ms\":1697308200000",
-        "\"billing_period\":7",
-        "\"billing_period_end_ms\":\"soon\"",
-        "\"billing_period\":\"2023-11-10\",\"billing_period_start_ms\":1699554600000,"
-            + "\"billing_period_end_ms\":1702146600000,\"billing_zone\":\"\"",
-        "\"billing_period\":\"2023-11-10\",\"billing_period_start_ms\":1699554600000,"
-            + "\"billing_period_end_ms\":1702146600000,\"billing_zone\":\"UTC\","
-            + "\"billing_period_before\":\"2023-10-10\"",
-        "\"billing_period\":\"2023-11-10\",\"billing_period_start_ms\":1699554600000,"
-            + "\"billing_period_end_ms\":1702146600000,\"billing_zone\":\"UTC\","
-            + "\"billing_period_before_start_ms\":1697308200000",
-      })
-  void read_halfOfABillingPeriod_isRefusedByBoth(String members) {
-    assertBoth(false, "," + members);
-  }
-
-  private static void assertBoth(boolean isGood, String members) {
-    byte[] line =
-        ("{\"id\":\"a\",\"client\":\"acme\",\"endpoint\":\"-\",\"meter\":\"calls\",\"cost\":1,"
-                + "\"allowed\":true,\"decided_by\":\"none\",\"policies_version\":1,"
-                + "\"decided_at_ms\":1700000000000"
-                + members
-                + "}")
-            .getBytes(StandardCharsets.UTF_8);
-
-    assertEquals(isGood, isCounted(line), "the aggregator");
-    assertEquals(isGood, isRead(line), "the reader");
-  }
-
-  private static boolean isCounted(byte[] line) {
-    try {
-      CallLineCodec.decode(line, 0, line.length);
-      return true;
-    } catch (MalformedRecordException refused) {
-      return false;
+  @ValueSource(longs = {1, 2, 3, 4})
+  void read_randomBatch_agreesWithTheAggregator(long seed) {
+    RandomBatches batches = new RandomBatches(seed);
+    int refusedValues = 0;
+    for (int i = 0; i < BATCHES; i++) {
+      refusedValues += assertAgrees(batches.next()) ? 0 : 1;
+      refusedValues += assertAgrees(batches.nextDamaged()) ? 0 : 1;
     }
+    assertTrue(refusedValues > BATCHES / 10, () -> "too few values are refused");
+    assertTrue(goodLines > BATCHES, () -> "too few lines are good: " + goodLines);
+    assertTrue(refusedLines > BATCHES / 2, () -> "too few lines are refused: " + refusedLines);
   }
 
-  private static boolean isRead(byte[] line) {
+  /** Regression: the verifier accepted lines that the aggregator refused. */
+  @ParameterizedTest(name = "[{index}] {0}")
+  @CsvSource({
+    "1 10 1 1000000, true",
+    "1 0 1 1000000, true",
+    "2 10 0 0 1700000000, true",
+    "3 10 0 0 1700000000 60000000, true",
+    "4 10 0 0 1700000000 60000000 4, true",
+    "4 10 0 0 1700000000 60000000 61, false",
+    "4 10 0 0 1700000000 60000000, false",
+    "4 9007199254740991 0 0 1700000000 60000000 4, false",
+    "0 10 1 1000000, false",
+    "5 10 0 0 1700000000, false",
+    "3 10 0 0 1700000000, false",
+    "1 10 0 0 1700000000, false",
+    "2 0 0 0 1700000000, false",
+    "2 10, false",
+    "1 10 0 1000000, false",
+    "1 10 1 0, false",
+  })
+  void line_limitOfACharge_agreesWithTheAggregator(String members, boolean isGood) {
+    String[] numbers = members.split(" ", -1);
+    byte[] limit =
+        bytes(
+            out -> {
+              for (int i = 0; i < numbers.length; i++) {
+                out.writeUInt64(i + 1, Long.parseLong(numbers[i]));
+              }
+            });
+    byte[] block =
+        bytes(
+            out -> {
+              out.writeString(1, "acme");
+              out.writeByteArray(2, limit);
+              for (int field : new int[] {4, 5, 6, 10, 11, 12, 18, 19, 20, 21}) {
+                out.writeUInt64(field, 1);
+              }
+              out.writeString(15, "a");
+              out.writeSInt64(23, 1);
+              out.writeSInt64(24, 1);
+            });
+
+    assertOneLine(isGood, block);
+  }
+
+  /** The call was decided at 2023-11-14T22:13:20Z. */
+  @ParameterizedTest(name = "[{index}] {0}")
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "2023-11-10 | 1699554600000 | 1702146600000 | '' | 0 | true",
+        "2023-11-14 | 1699986600000 | 1702578600000 | '' | 0 | false",
+        "2023-11-14 | 1699986600000 | 1702578600000 | 2023-10-14 | 1697308200000 | true",
+        "2023-11-14 | 1699986600000 | 1702578600000 | 2023-10-14 | 1699986600000 | false",
+        "2023-11-14 | 1699986600000 | 1702578600000 | 2023-10-32 | 1697308200000 | false",
+        "2023-11-15 | 1700000000001 | 1702578600000 | 2023-10-15 | 1697308200000 | false",
+        "2023-10-14 | 1697308200000 | 1700000000000 | '' | 0 | false",
+        "2023-10-14 | 1697308200000 | 1700000000001 | '' | 0 | true",
+        "2023-11    | 1699554600000 | 1702146600000 | '' | 0 | false",
+        "2023-11-31 | 1699554600000 | 1702146600000 | '' | 0 | false",
+        "''         | 1699554600000 | 1702146600000 | '' | 0 | false",
+        "2023-11-10 | 1699554600000 | 9007199254740992 | '' | 0 | false",
+        "2023-11-10 | -9007199254740992 | 1702146600000 | '' | 0 | false",
+        "2023-11-10 | -9007199254740991 | 1702146600000 | '' | 0 | true",
+        "2023-11-10 | 0 | 0 | '' | 0 | false",
+      })
+  void line_billingPeriod_agreesWithTheAggregator(
+      String name, long start, long end, String before, long beforeStart, boolean isGood) {
+    byte[] periods =
+        bytes(
+            out -> {
+              out.writeString(1, name);
+              out.writeSInt64(2, start);
+              out.writeSInt64(3, end);
+              out.writeString(4, "Asia/Kolkata");
+              out.writeString(5, before);
+              out.writeSInt64(6, beforeStart);
+            });
+    byte[] block =
+        bytes(
+            out -> {
+              out.writeString(1, "acme");
+              out.writeByteArray(3, periods);
+              for (int field : new int[] {4, 5, 6, 9, 10, 11, 12}) {
+                out.writeUInt64(field, 1);
+              }
+              out.writeSInt64(14, 1_700_000_000_000L);
+              out.writeString(15, "a");
+            });
+
+    assertOneLine(isGood, block);
+  }
+
+  private void assertOneLine(boolean isGood, byte[] block) {
+    assertTrue(assertAgrees(bytes(out -> out.writeByteArray(1, block))));
+    assertEquals(isGood ? 1 : 0, goodLines);
+    assertEquals(1, reader.count());
+  }
+
+  @Test
+  void read_moreLinesThanABatchHas_isRefused() {
+    CallEvent call =
+        new CallEvent(
+            "a", false, "acme", "-", "calls", 1, true, DecidedBy.NONE, null, 1, 5, null, List.of());
+
+    assertTrue(
+        assertAgrees(CallBatchWriter.encode(Collections.nCopies(BatchHeader.MAX_COUNT, call))));
+    assertFalse(
+        assertAgrees(CallBatchWriter.encode(Collections.nCopies(BatchHeader.MAX_COUNT + 1, call))));
+    assertEquals(0, reader.count());
+  }
+
+  @Test
+  void read_emptyValue_hasNoLine() {
+    assertTrue(assertAgrees(new byte[0]));
+    assertEquals(0, reader.count());
+  }
+
+  /** Asserts that both readers agree. Returns whether the value is readable. */
+  private boolean assertAgrees(byte[] value) {
+    String refusal = refusal(value);
+    int count = -1;
     try {
-      new CallLineReader().read(line, 0, line.length);
-      return true;
+      count = reader.read(value);
     } catch (UnreadableException refused) {
+      assertNotNull(refusal, () -> "only the reader refuses the value: " + refused.getMessage());
+      assertEquals(0, reader.count());
       return false;
     }
-  }
-
-  private static final String GOOD =
-      "{\"id\":\"1\",\"client\":\"a\",\"endpoint\":\"e\",\"meter\":\"m\",\"cost\":1,"
-          + "\"allowed\":true,\"decided_by\":\"none\",\"decided_at_ms\":5,\"x\":{\"y\":[1]}}";
-
-  /** Reads the lines of a batch with one reader; returns the numbers of the readable ones. */
-  private static List<Integer> readable(byte[] batch) {
-    CallLineReader reader = new CallLineReader();
-    List<Integer> readable = new ArrayList<>();
-    int number = 1;
-    for (int start = 0; start < batch.length; number++) {
-      int end = CallLineReader.endOfLine(batch, start);
-      try {
-        CallLine line = reader.read(batch, start, end);
-        assertEquals(
-            "1 a e m", line.id + " " + line.client + " " + line.endpoint + " " + line.meter);
-        readable.add(number);
-      } catch (UnreadableException unreadable) {
-        assertNotNull(unreadable.getMessage());
-      }
-      start = end + 1;
+    assertEquals(null, refusal, "only the aggregator refuses the value");
+    assertEquals(aggregators.count(), count);
+    for (int line = 1; line <= count; line++) {
+      assertEquals(aggregators.digest(line), reader.digest(line), "digest");
+      assertLineAgrees(line);
     }
-    return readable;
+    return true;
   }
 
-  private static List<Integer> readable(String batch) {
-    return readable(batch.getBytes(StandardCharsets.UTF_8));
+  private @Nullable String refusal(byte[] value) {
+    try {
+      aggregators.read(value);
+      return null;
+    } catch (MalformedRecordException refused) {
+      return refused.getMessage();
+    }
   }
 
-  @Test
-  void read_goodLines_areReadable() {
-    assertEquals(List.of(1, 2, 3), readable(GOOD + "\n " + GOOD + "\r\n" + GOOD));
-    assertEquals(List.of(), readable(""));
+  private void assertLineAgrees(int number) {
+    CallEvent call = null;
+    String refusal = "";
+    try {
+      call = aggregators.call(number);
+    } catch (MalformedRecordException refused) {
+      refusal = String.valueOf(refused.getMessage());
+    }
+    CallLine line;
+    try {
+      line = reader.line(number);
+    } catch (UnreadableException refused) {
+      refusedLines++;
+      assertEquals(null, call, () -> "only the reader refuses the line: " + refused.getMessage());
+      return;
+    }
+    assertNotNull(call, "only the aggregator refuses the line: " + refusal);
+    goodLines++;
+    assertEqualCall(call, line);
   }
 
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "",
-        " ",
-        "{",
-        "}",
-        "[]",
-        "null",
-        "{}",
-        "\"",
-        "{\"id\":\"",
-        "\u0000",
-        "{\"id\":1}",
-        GOOD + GOOD,
-        GOOD + " x",
-        "x" + GOOD,
-        "{\"charges\":[",
-        "{\"charges\":[{\"key\":\"k\",\"cost\":1,\"capacity\":0}]",
-      })
-  void read_unreadableLine_leavesItsNeighboursReadable(String line) {
-    assertEquals(List.of(1, 3), readable(GOOD + "\n" + line + "\n" + GOOD));
-    assertEquals(List.of(2), readable(line + "\n" + GOOD));
+  private void assertEqualCall(CallEvent call, CallLine line) {
+    assertEquals(call.id(), line.id.toString());
+    assertEquals(call.client(), line.client.toString());
+    assertEquals(new Hash(7).of(call.client()), line.client.hash());
+    assertEquals(call.endpoint(), line.endpoint.toString());
+    assertEquals(call.meter(), line.meter.toString());
+    assertEquals(Objects.requireNonNullElse(call.policy(), ""), line.policy.toString());
+    assertEquals(call.idFromCaller(), line.isIdFromCaller);
+    assertEquals(call.cost(), line.cost);
+    assertEquals(call.allowed(), line.allowed);
+    assertEquals(call.decidedBy().wireName(), line.decidedBy.shown());
+    assertEquals(call.policiesVersion(), line.policiesVersion);
+    assertEquals(call.decidedAtEpochMillis(), line.decidedAtEpochMillis);
+    assertEquals(call.ipPrefix() != null, line.hasAddress);
+    assertEquals(call.quantity(), line.units());
+    CallSettlement settlement = call.settlement();
+    assertEquals(settlement != null, line.isSettlement());
+    assertEquals(settlement == null ? null : settlement.call(), line.settledCall);
+    BilledIn billing = call.billing();
+    assertEquals(
+        billing == null ? "" : Billed.text(billing.period()),
+        line.billingPeriodOfWindow(line.decidedAtEpochMillis));
+    if (billing != null && billing.before() != null) {
+      assertEquals(
+          Billed.text(billing.before()),
+          line.billingPeriodOfWindow(billing.period().startEpochMillis() - 1));
+    }
+    assertEquals(call.charges().size(), line.charges());
+    for (int i = 0; i < line.charges(); i++) {
+      assertEqualCharge(call.charges().get(i), line.charge(i));
+    }
   }
 
-  @Test
-  void read_objectOverTwoLines_isTwoUnreadableLines() {
-    String cut = GOOD.replace(",\"cost\"", ",\n\"cost\"");
-
-    assertEquals(List.of(1, 4), readable(GOOD + "\n" + cut + "\n" + GOOD));
-  }
-
-  /** The aggregator reads such a line with a parser of its own, which detects the encoding. */
-  @Test
-  void read_otherEncoding_isReadableIfTheLineIs() {
-    assertEquals(List.of(1), readable((GOOD + "\n").getBytes(StandardCharsets.UTF_16LE)));
-    assertEquals(List.of(1), readable(GOOD.getBytes(StandardCharsets.UTF_16)));
-    byte[] damaged = (GOOD + "\n" + GOOD).getBytes(StandardCharsets.UTF_8);
-    damaged[GOOD.indexOf("\"a\"") + 1] = (byte) 0xff;
-    assertEquals(List.of(2), readable(damaged));
-  }
-
-  @Test
-  void read_linesAfterASkippedOne_areReadable() throws UnreadableException {
-    byte[] batch = (GOOD + "\n" + GOOD + "\n" + GOOD).getBytes(StandardCharsets.UTF_8);
-    int length = GOOD.length();
-    CallLineReader reader = new CallLineReader();
-
-    assertEquals("1", reader.read(batch, 0, length).id.toString());
-    assertEquals("1", reader.read(batch, 2 * (length + 1), batch.length).id.toString());
-    assertEquals("1", reader.read(batch, 0, length).id.toString());
+  private void assertEqualCharge(Charge charge, CallLine.BucketCharge read) {
+    assertEquals(charge.bucket(), read.key.toString());
+    assertEquals(new Hash(7).of(charge.bucket()), read.key.hash());
+    assertEquals(charge.cost(), read.cost);
+    Stamp stamp = charge.stamp();
+    assertEquals(stamp != null, read.isStamped);
+    if (stamp != null) {
+      assertEquals(
+          stamp, new Stamp(read.epoch, read.version, read.charged, read.fullAtMicros), "stamp");
+    }
+    BucketLimit limit = charge.limit();
+    assertEquals(limit != null, read.hasLimit);
+    if (limit != null) {
+      Rate rate = rates.of(read.limit);
+      assertEquals(limit.algorithm().wireName(), rate.algorithm());
+      assertEquals(limit.capacityTokens(), rate.capacityTokens());
+      assertEquals(limit.algorithm() == LimitAlgorithm.TOKEN_BUCKET, read.isTokenBucket);
+      limit.writeTo(
+          (name, number) -> {
+            switch (name) {
+              case "refill_tokens", "sub_windows" -> assertEquals(number, rate.refillTokens());
+              case "refill_period_us", "window_us" ->
+                  assertEquals(number, rate.refillPeriodMicros());
+              case "ends_at_us" -> assertEquals(number, read.endsAtMicros);
+              default -> assertEquals("capacity", name);
+            }
+          });
+    }
   }
 }

@@ -8,11 +8,11 @@ import io.weir.ingest.policy.log.PolicyEntry;
 import io.weir.ingest.policy.log.PolicyKey;
 import io.weir.limits.BucketKey;
 import io.weir.limits.TokenBucketLimit;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.wire.BatchLines;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -170,7 +170,7 @@ final class CausesTest {
                 2),
             versions())) {
       for (int i = 0; i < calls.size(); i++) {
-        replay.add(0, i, BatchLines.encode(List.of(calls.get(i))));
+        replay.add(0, i, CallBatchWriter.encode(List.of(calls.get(i))));
       }
       ReplayTally tally = replay.finish((what, done, total) -> {});
       return new ReplayReport(

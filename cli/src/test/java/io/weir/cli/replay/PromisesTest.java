@@ -29,14 +29,7 @@ final class PromisesTest {
       promises.note(
           Integer.parseInt(parts[0]),
           new CallBatch(
-              "n",
-              Long.parseLong(parts[1]),
-              0,
-              Long.parseLong(parts[2]),
-              0,
-              0,
-              false,
-              parts.length > 3));
+              "n", Long.parseLong(parts[1]), 0, Long.parseLong(parts[2]), 0, 0, parts.length > 3));
     }
 
     List<String> unproven = promises.unproven(1_000, 2_000);

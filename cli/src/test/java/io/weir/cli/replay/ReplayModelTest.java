@@ -7,11 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.cli.replay.ReplayReport.Finding;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.testing.SuiteForm;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.wire.BatchLines;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -54,13 +54,13 @@ final class ReplayModelTest {
                 Instant.EPOCH, Instant.parse("2200-01-01T00:00:00Z"), null, folder, 2),
             versions)) {
       for (int i = 0; i < batches.size(); i++) {
-        replay.add(0, i, BatchLines.encode(batches.get(i)));
+        replay.add(0, i, CallBatchWriter.encode(batches.get(i)));
       }
       ReplayTally tally = replay.finish((what, done, total) -> {});
       List<ReplayReport.Difference> differences = new ArrayList<>();
       for (Finding finding : tally.findings()) {
         int batch = (int) Row.offset(finding.place());
-        differences.add(replay.named(finding, BatchLines.encode(batches.get(batch))));
+        differences.add(replay.named(finding, CallBatchWriter.encode(batches.get(batch))));
       }
       return new ReplayReport(tally, differences, List.of());
     }

@@ -8,6 +8,7 @@ import io.weir.aggregator.count.SeenIds;
 import io.weir.aggregator.count.SourceRecord;
 import io.weir.aggregator.state.ByteStore;
 import io.weir.limits.correction.Correction;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.CallEvent;
@@ -19,7 +20,6 @@ import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.LedgerRowCodec;
 import io.weir.topics.wire.PartitionProgressCodec;
 import io.weir.topics.wire.QuarantineHeaders;
@@ -95,7 +95,7 @@ final class CountedPartition implements CountOutput {
   /** Takes a batch, or a heartbeat if there are no lines. */
   void take(BatchHeader header, List<CallEvent> lines, long appendEpochMillis) {
     Map<String, byte[]> headers = BatchHeaderCodec.encode(header);
-    byte[] value = lines.isEmpty() ? new byte[0] : BatchLines.encode(lines);
+    byte[] value = CallBatchWriter.encode(lines);
     calls.add(record("calls", calls, appendEpochMillis, null, value, headers));
     counter.take(new SourceRecord(calls.size() - 1L, appendEpochMillis, value, headers::get));
   }

@@ -2,22 +2,26 @@
 package io.weir.ingest.record;
 
 import io.weir.ingest.gate.Recorded;
+import io.weir.topics.calls.CallBatchWriter;
+import io.weir.topics.model.CallEvent;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lines that the journal appends together for one caller, and the outcome of the append. The caller
- * passes the append to the writer, and only the writer completes it. The outcome is thread-safe.
+ * Calls that the journal appends together for one caller, and the outcome of the append. Each call
+ * is one line of its partition. The caller passes the append to the writer, and only the writer
+ * completes it. The outcome is thread-safe.
  */
 final class Append {
   private final LowWatermark.HeldTicket ticket;
   private final int[] partitions;
-  private final byte[][] lines;
+  private List<CallEvent> calls;
   private final long[] lineNumbers;
-  private final int bytes;
-  private final int longestLineBytes;
+  private final int bytesAtMost;
+  private final int longestLineBytesAtMost;
   private final AtomicInteger unackedLines = new AtomicInteger();
   private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
   private final @Nullable Runnable whenAcked;
@@ -26,29 +30,29 @@ final class Append {
   /**
    * Creates an append without an outcome.
    *
-   * @param ticket the ticket of the lines' calls; this object ends the ticket
-   * @param partitions the partition of each line
-   * @param lines the lines, without line feeds
+   * @param ticket the ticket of the calls; this object ends the ticket
+   * @param partitions the partition of each call
    * @param whenAcked runs when Kafka has acknowledged every line; null for no action
    */
   Append(
       LowWatermark.HeldTicket ticket,
       int[] partitions,
-      byte[][] lines,
+      List<CallEvent> calls,
       @Nullable Runnable whenAcked) {
     this.ticket = ticket;
     this.whenAcked = whenAcked;
     this.partitions = partitions;
-    this.lines = lines;
-    this.lineNumbers = new long[lines.length];
+    this.calls = List.copyOf(calls);
+    this.lineNumbers = new long[calls.size()];
     int sum = 0;
     int longest = 0;
-    for (byte[] line : lines) {
-      sum = Math.addExact(sum, line.length + 1);
-      longest = Math.max(longest, line.length);
+    for (CallEvent call : calls) {
+      int bytes = CallBatchWriter.bytesAtMost(call);
+      sum = Math.addExact(sum, bytes);
+      longest = Math.max(longest, bytes);
     }
-    this.bytes = sum;
-    this.longestLineBytes = longest;
+    this.bytesAtMost = sum;
+    this.longestLineBytesAtMost = longest;
   }
 
   /** The result of appending the lines. */
@@ -63,17 +67,17 @@ final class Append {
   record NotKept(Recorded.Reason reason, String detail) implements Outcome {}
 
   int count() {
-    return lines.length;
+    return partitions.length;
   }
 
-  /** Returns the size of the lines with their line feeds, in bytes. */
-  int bytes() {
-    return bytes;
+  /** Returns an upper bound for the size of the lines, in bytes. */
+  int bytesAtMost() {
+    return bytesAtMost;
   }
 
-  /** Returns the size of the longest line without its line feed, in bytes. */
-  int longestLineBytes() {
-    return longestLineBytes;
+  /** Returns an upper bound for the size of the longest line, in bytes. */
+  int longestLineBytesAtMost() {
+    return longestLineBytesAtMost;
   }
 
   /**
@@ -88,8 +92,8 @@ final class Append {
     return partitions[index];
   }
 
-  byte[] line(int index) {
-    return lines[index];
+  CallEvent call(int index) {
+    return calls.get(index);
   }
 
   long lineNumber(int index) {
@@ -120,6 +124,7 @@ final class Append {
   private void endTicket() {
     if (!isTicketEnded) {
       isTicketEnded = true;
+      calls = List.of(); // Kafka's acknowledgement may take long, and the calls need much memory
       ticket.end();
     }
   }
@@ -131,7 +136,7 @@ final class Append {
 
   /** Starts to count the acknowledgements of the lines. */
   void awaitAcks() {
-    unackedLines.set(lines.length);
+    unackedLines.set(partitions.length);
   }
 
   /**

@@ -17,7 +17,6 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.process.LogPace;
-import io.weir.topics.wire.CallLineCodec;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -35,8 +34,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class CallRecorder {
   /**
-   * Maximum size of a line in bytes. A call with the longest names and the most buckets needs only
-   * a fraction of this size.
+   * Maximum size of a line, in bytes. Even a call with the longest names and the most buckets needs
+   * less.
    */
   static final int MAX_LINE_BYTES = 64 * 1024;
 
@@ -194,20 +193,20 @@ public final class CallRecorder {
     }
     Append append;
     try {
-      append = encode(held, calls, whenAcked);
+      append = append(held, calls, whenAcked);
     } catch (RuntimeException | Error failed) {
       held.end();
       throw failed;
     }
-    if (append.longestLineBytes() > MAX_LINE_BYTES) {
+    if (append.longestLineBytesAtMost() > MAX_LINE_BYTES) {
       held.end();
       return CompletableFuture.completedFuture(
           refuse(
               Recorded.Reason.WRITE_FAILED,
               "a line must have at most "
                   + MAX_LINE_BYTES
-                  + " bytes, but has "
-                  + append.longestLineBytes(),
+                  + " bytes, but may need "
+                  + append.longestLineBytesAtMost(),
               calls.size()));
     }
     CompletableFuture<List<Recorded>> recorded =
@@ -222,19 +221,17 @@ public final class CallRecorder {
         : durable(append);
   }
 
-  private Append encode(
+  private Append append(
       LowWatermark.HeldTicket ticket, List<CallEvent> calls, @Nullable Runnable whenAcked) {
     int[] partitions = new int[calls.size()];
-    byte[][] lines = new byte[calls.size()][];
-    for (int i = 0; i < lines.length; i++) {
+    for (int i = 0; i < partitions.length; i++) {
       CallEvent call = calls.get(i);
-      lines[i] = CallLineCodec.encode(call);
       partitions[i] = ClientPartitioner.partition(call.client(), buffers.size());
       if (call.decidedBy() == DecidedBy.CACHE && call.settlement() == null) {
         decisionClock.observe(call.decidedAtEpochMillis());
       }
     }
-    return new Append(ticket, partitions, lines, whenAcked);
+    return new Append(ticket, partitions, calls, whenAcked);
   }
 
   private List<Recorded> notKept(Append.NotKept failure, int calls) {

@@ -7,9 +7,10 @@ import io.weir.ingest.gate.Recorded.Reason;
 import io.weir.ingest.record.journal.Chunk;
 import io.weir.ingest.record.journal.Journal;
 import io.weir.ingest.record.journal.JournalException;
+import io.weir.topics.calls.CallBatchWriter;
+import io.weir.topics.model.CallEvent;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -18,16 +19,21 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Appends the lines of all callers to the journal. Lines that wait at the same time share one
- * write. Thread-safe.
+ * Appends the calls of all callers to the journal, one line for each call. Lines that wait at the
+ * same time share one write. Thread-safe.
  *
- * <p>A caller adds its lines to a queue and does not wait. The writer's thread writes the queued
- * lines group by group until the queue is empty. The longer a write takes, the larger the next
+ * <p>A caller adds its calls to a queue and does not wait. The writer's thread writes the queued
+ * calls group by group until the queue is empty. The longer a write takes, the larger the next
  * group.
+ *
+ * <p>The writer's thread encodes the calls of each partition in a group as one block for each
+ * chunk. So the lines of a chunk share one dictionary, and the journal stores the bytes that Kafka
+ * receives.
  */
 final class GroupCommit {
   private static final Append.NotKept UNFINISHED =
@@ -41,6 +47,7 @@ final class GroupCommit {
    */
   private static final int MAX_GROUP_LINES = 1_000;
 
+  /** Size at which a group is full, in bytes. The size is the sum of the lines' upper bounds. */
   private static final int MAX_GROUP_BYTES = 1024 * 1024;
 
   /**
@@ -75,6 +82,9 @@ final class GroupCommit {
   private final List<Append> group = new ArrayList<>();
   private final List<PartitionGroup> touched = new ArrayList<>();
   private final List<Chunk> chunks = new ArrayList<>();
+
+  /** The encoder of all partitions; null before the first group and after an exception. */
+  private @Nullable CallBatchWriter encoder;
 
   private volatile boolean isWriting;
   private volatile long writeBegunNanos;
@@ -206,29 +216,38 @@ final class GroupCommit {
     threads.faults().handle("writing to the journal", fault);
   }
 
+  /**
+   * Returns whether the journal has no space for an append. An empty journal has space for every
+   * append, because the upper bound of the bytes is far above their number.
+   */
+  private boolean isFull(long groupBytesAtMost, Append append) {
+    long held = statistics.journalBytes() + groupBytesAtMost;
+    return held > 0 && held + append.bytesAtMost() > maxHeldBytes;
+  }
+
   private void writeGroup() {
-    long bytes = 0;
+    long bytesAtMost = 0;
     int lines = 0;
-    while (lines < MAX_GROUP_LINES && bytes < MAX_GROUP_BYTES) {
+    while (lines < MAX_GROUP_LINES && bytesAtMost < MAX_GROUP_BYTES) {
       Append append = queue.poll();
       if (append == null) {
         break;
       }
       if (closed) {
         append.refuse(STOPPING);
-      } else if (statistics.journalBytes() + bytes + append.bytes() > maxHeldBytes) {
+      } else if (isFull(bytesAtMost, append)) {
         append.refuse(
             new Append.NotKept(
                 Reason.FULL, "the journal is at its limit of " + maxHeldBytes + " bytes"));
       } else {
         group.add(append);
         place(append);
-        bytes += append.bytes();
+        bytesAtMost += append.bytesAtMost();
         lines += append.count();
       }
     }
     if (!group.isEmpty()) {
-      write(lines, bytes);
+      write(lines);
     }
   }
 
@@ -242,14 +261,14 @@ final class GroupCommit {
       if (partition.isEmpty()) {
         touched.add(partition);
       }
-      append.number(i, partition.add(append.line(i), append.begunAtEpochMillis()));
+      append.number(i, partition.add(append.call(i), append.begunAtEpochMillis()));
       if (awaitsAcks) {
         partition.addWaiter(append.lineNumber(i), append);
       }
     }
   }
 
-  private void write(int lines, long bytes) {
+  private void write(int lines) {
     for (PartitionGroup partition : touched) {
       chunks.addAll(partition.chunks());
     }
@@ -264,7 +283,7 @@ final class GroupCommit {
       isWriting = false;
     }
     writeFailure = "";
-    statistics.appended(lines, bytes);
+    statistics.appended(lines, chunks.stream().mapToLong(chunk -> chunk.lines().length).sum());
     moveToBuffers();
     keepGroup();
   }
@@ -277,6 +296,15 @@ final class GroupCommit {
     writeFailedNanos = clock.nowNanos();
     writeFailure = detail;
     return detail;
+  }
+
+  private byte[] encode(List<CallEvent> calls) {
+    CallBatchWriter used = encoder == null ? new CallBatchWriter() : encoder;
+    encoder = null; // after an exception, the encoder may contain calls and is not used again
+    calls.forEach(used::add);
+    byte[] lines = used.take();
+    encoder = used;
+    return lines;
   }
 
   private void moveToBuffers() {
@@ -315,17 +343,13 @@ final class GroupCommit {
   }
 
   /** The lines of one partition in the current group. The object is reused for every group. */
-  private static final class PartitionGroup {
-    /** Initial size of the array. The array grows with the largest group and never shrinks. */
-    private static final int INITIAL_BYTES = 4 * 1024;
-
+  private final class PartitionGroup {
     private final PartitionBuffer buffer;
     private final BatchSealer.Limits limits;
     private final List<Chunk> chunks = new ArrayList<>();
     private final List<PartitionBuffer.Waiter> waiters = new ArrayList<>();
-    private byte[] lines = new byte[INITIAL_BYTES];
-    private int filledBytes;
-    private int count;
+    private final List<CallEvent> calls = new ArrayList<>();
+    private long bytesAtMost;
     private long lastLine;
     private long oldestEpochMillis = Long.MAX_VALUE;
 
@@ -335,29 +359,23 @@ final class GroupCommit {
     }
 
     boolean isEmpty() {
-      return count == 0 && chunks.isEmpty();
+      return calls.isEmpty() && chunks.isEmpty();
     }
 
     /**
-     * Adds a line and returns its number.
+     * Adds a call and returns the number of its line.
      *
      * @param decidedSinceEpochMillis a time not later than the call's decision
      */
-    long add(byte[] line, long decidedSinceEpochMillis) {
+    long add(CallEvent call, long decidedSinceEpochMillis) {
       if (isEmpty()) {
         lastLine = buffer.appendedLines();
       }
-      int neededBytes = filledBytes + line.length + 1;
-      if (neededBytes > lines.length) {
-        lines = Arrays.copyOf(lines, Math.max(neededBytes, 2 * lines.length));
-      }
-      System.arraycopy(line, 0, lines, filledBytes, line.length);
-      lines[neededBytes - 1] = '\n';
-      filledBytes = neededBytes;
-      count++;
+      calls.add(call);
+      bytesAtMost += CallBatchWriter.bytesAtMost(call);
       oldestEpochMillis = Math.min(oldestEpochMillis, decidedSinceEpochMillis);
       lastLine++;
-      if (limits.isFull(count, filledBytes)) {
+      if (limits.isFull(calls.size(), bytesAtMost)) {
         endChunk();
       }
       return lastLine;
@@ -369,7 +387,7 @@ final class GroupCommit {
 
     /** Returns all lines as chunks. */
     List<Chunk> chunks() {
-      if (count > 0) {
+      if (!calls.isEmpty()) {
         endChunk();
       }
       return chunks;
@@ -379,11 +397,11 @@ final class GroupCommit {
       chunks.add(
           new Chunk(
               buffer.partition(),
-              lastLine - count + 1,
-              count,
+              lastLine - calls.size() + 1,
+              calls.size(),
               oldestEpochMillis,
-              Arrays.copyOf(lines, filledBytes)));
-      clearLines();
+              encode(calls)));
+      clearCalls();
     }
 
     /** Moves the stored lines to the buffer. Returns whether the buffer then has a full batch. */
@@ -396,12 +414,12 @@ final class GroupCommit {
     void clear() {
       chunks.clear();
       waiters.clear();
-      clearLines();
+      clearCalls();
     }
 
-    private void clearLines() {
-      filledBytes = 0;
-      count = 0;
+    private void clearCalls() {
+      calls.clear();
+      bytesAtMost = 0;
       oldestEpochMillis = Long.MAX_VALUE;
     }
   }

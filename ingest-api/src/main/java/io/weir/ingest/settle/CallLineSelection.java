@@ -3,11 +3,12 @@ package io.weir.ingest.settle;
 
 import io.weir.ingest.settle.CallFinder.CallQuery;
 import io.weir.ingest.settle.CallFinder.Found;
+import io.weir.topics.calls.CallBatchReader;
 import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsagePosition;
-import io.weir.topics.wire.CallSearch;
+import io.weir.topics.wire.MalformedRecordException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 final class CallLineSelection {
   private final CallQuery query;
   private final int partition;
-  private final CallSearch search;
+  private final CallBatchReader batch = new CallBatchReader();
   private @Nullable Found allowed;
   private @Nullable Found denied;
 
@@ -29,14 +30,13 @@ final class CallLineSelection {
   CallLineSelection(CallQuery query, int partition) {
     this.query = query;
     this.partition = partition;
-    this.search = new CallSearch(query.id());
   }
 
   /** Examines every line of a batch. Ignores a record that is not a batch. */
   void take(CallsRecord record) {
     BatchHeader header = record.header();
     if (header != null && !header.isHeartbeat()) {
-      int count = search.begin(record.value());
+      int count = read(header, record.value());
       for (int line = 1; line <= count; line++) {
         takeLine(header, line);
       }
@@ -49,17 +49,35 @@ final class CallLineSelection {
    * @param line the line's number in the batch, from 1
    */
   void take(BatchHeader header, byte[] value, long line) {
-    if (line <= search.begin(value)) {
+    if (line <= read(header, value)) {
       takeLine(header, Math.toIntExact(line));
     }
   }
 
+  /**
+   * Reads a batch and returns the number of its lines; 0 if the aggregator refuses the record as a
+   * whole.
+   */
+  private int read(BatchHeader header, byte[] value) {
+    try {
+      int count = batch.read(value);
+      return count == header.count() ? count : 0;
+    } catch (MalformedRecordException notABatch) {
+      return 0;
+    }
+  }
+
   private void takeLine(BatchHeader header, int line) {
-    CallEvent found = search.call(line);
-    if (found == null
-        || !found.id().equals(query.id())
-        || !found.client().equals(query.client())
-        || found.settlement() != null) {
+    if (!query.client().equals(batch.client(line)) || !query.id().equals(batch.id(line))) {
+      return;
+    }
+    CallEvent found;
+    try {
+      found = batch.call(line);
+    } catch (MalformedRecordException quarantined) {
+      return; // the aggregator does not count the line either
+    }
+    if (found.settlement() != null) {
       return;
     }
     UsagePosition position =

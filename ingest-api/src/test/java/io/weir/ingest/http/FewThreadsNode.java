@@ -26,6 +26,7 @@ import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
 import io.weir.topics.kafka.KafkaConnection;
+import io.weir.topics.model.CallEvent;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -140,15 +141,15 @@ final class FewThreadsNode implements AutoCloseable {
     return registry.get("weir.cache.allowed").counter().count();
   }
 
-  /** Stops accepting calls, and returns every line that is then in Kafka. */
-  List<String> stopAndReadLines() throws Exception {
+  /** Stops accepting calls, and returns every call that is then in Kafka. */
+  List<CallEvent> stopAndReadCalls() throws Exception {
     api.close();
     log.close();
-    List<String> lines = new ArrayList<>();
+    List<CallEvent> calls = new ArrayList<>();
     for (CallsTopicReader.Batch batch : CallsTopicReader.read(kafka.bootstrapServers())) {
-      lines.addAll(batch.lines());
+      calls.addAll(batch.calls());
     }
-    return lines;
+    return calls;
   }
 
   @Override

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.testing.Await;
+import io.weir.topics.model.CallEvent;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -101,9 +102,8 @@ final class QueueDelayIT {
       caller.tell();
     }
     Set<String> recorded = new HashSet<>();
-    for (String line : node.stopAndReadLines()) {
-      String id = JSON.readTree(line).path("id").asText();
-      assertTrue(recorded.add(id), () -> id + " is recorded twice");
+    for (CallEvent call : node.stopAndReadCalls()) {
+      assertTrue(recorded.add(call.id()), () -> call.id() + " is recorded twice");
     }
     assertEquals(served, recorded);
     assertFalse(shed.isEmpty());

@@ -3,13 +3,14 @@ package io.weir.ingest.record;
 
 import io.weir.servers.testing.TopicContents;
 import io.weir.testing.Await;
+import io.weir.topics.calls.CallBatchReader;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.MalformedRecordException;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -22,12 +23,10 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 public final class CallsTopicReader {
   private CallsTopicReader() {}
 
-  /** One record of the topic. */
-  public record Batch(int partition, long offset, BatchHeader header, String value) {
-    public List<String> lines() {
-      return value.lines().toList();
-    }
-  }
+  /** One record of the topic, with its decoded calls. */
+  @SuppressWarnings("ArrayRecordComponent") // tests compare the bytes explicitly
+  public record Batch(
+      int partition, long offset, BatchHeader header, byte[] value, List<CallEvent> calls) {}
 
   public static void create(String bootstrapServers, int partitions) throws Exception {
     try (Admin admin = admin(bootstrapServers)) {
@@ -69,7 +68,8 @@ public final class CallsTopicReader {
                 record.partition(),
                 record.offset(),
                 BatchHeaderCodec.decode(HeaderValues.of(record.headers())),
-                new String(record.value(), StandardCharsets.UTF_8)));
+                record.value(),
+                CallBatchReader.decode(record.value())));
       }
     }
     return batches;

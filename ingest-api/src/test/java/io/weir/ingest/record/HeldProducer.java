@@ -2,7 +2,6 @@
 package io.weir.ingest.record;
 
 import io.weir.topics.model.BatchHeader;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -16,7 +15,8 @@ final class HeldProducer implements BatchProducer {
   private boolean closed;
 
   /** One batch or heartbeat that was sent. */
-  record Sent(int partition, BatchHeader header, String lines, Consumer<@Nullable Failure> done) {}
+  @SuppressWarnings("ArrayRecordComponent") // tests compare the bytes explicitly
+  record Sent(int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> done) {}
 
   /** Returns a producer that acknowledges everything at once. */
   static HeldProducer open() {
@@ -41,7 +41,7 @@ final class HeldProducer implements BatchProducer {
       int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> done) {
     boolean answer;
     synchronized (this) {
-      sent.add(new Sent(partition, header, new String(lines, StandardCharsets.UTF_8), done));
+      sent.add(new Sent(partition, header, lines, done));
       answer = answersAtOnce || header.isHeartbeat();
     }
     if (answer) {

@@ -15,7 +15,9 @@ import io.weir.ingest.record.journal.Journal;
 import io.weir.ingest.record.journal.JournalException;
 import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.testing.Await;
+import io.weir.topics.calls.CallBatchReader;
 import io.weir.topics.kafka.KafkaConnection;
+import io.weir.topics.model.CallEvent;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -116,15 +118,57 @@ final class KafkaCallLogFaultTest {
               Recorded.Refused.class, one.get(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS));
       assertEquals(Recorded.Reason.WRITE_FAILED, refused.reason());
     }
+    Await.until("the fault is counted", () -> opened.statistics().faults.count() > 0);
     assertFalse(opened.check().ok());
     assertTrue(opened.check().detail().contains("nothing expected this"), opened::toString);
-    assertTrue(opened.statistics().faults.count() > 0);
 
     journal.failsInAppend.set(0);
     assertInstanceOf(Recorded.Durable.class, record(opened, "kept"));
     Await.until("Kafka has it", () -> opened.statistics().ackedLines.count() == 1);
     long now = System.currentTimeMillis();
     Await.until("no ticket holds the low watermark", () -> newestWatermark() >= now);
+  }
+
+  @Test
+  void encodingThrows_callerIsRefused_andTheNextBatchHasOnlyTheNextCall() throws Exception {
+    KafkaCallLog opened = open();
+    CallEvent good = TestCalls.call("good", "acme", System.currentTimeMillis());
+
+    List<Recorded> refused = opened.record(opened.begin(), List.of(good, unencodable()));
+
+    for (Recorded one : refused) {
+      assertEquals(
+          Recorded.Reason.WRITE_FAILED, assertInstanceOf(Recorded.Refused.class, one).reason());
+    }
+    Await.until("the fault is counted", () -> opened.statistics().faults.count() > 0);
+    assertFalse(opened.check().ok());
+    CallEvent next = TestCalls.call("next", "acme", System.currentTimeMillis());
+    Recorded.Durable kept =
+        assertInstanceOf(Recorded.Durable.class, opened.record(opened.begin(), next));
+    assertEquals(1, kept.position().line());
+    Await.until("Kafka has it", () -> opened.statistics().ackedLines.count() == 1);
+    HeldProducer.Sent batch = producer(0).batches().get(0);
+    assertEquals(List.of(next), CallBatchReader.decode(batch.lines()));
+    Await.until("no byte is held", () -> opened.statistics().journalBytes() == 0);
+  }
+
+  /** Returns a call whose encoding throws an exception after the encoder has added some members. */
+  @SuppressWarnings("NullAway") // violates the contract on purpose
+  private static CallEvent unencodable() {
+    return new CallEvent(
+        "bad",
+        false,
+        "acme",
+        "GET /v1/items",
+        "calls",
+        1,
+        true,
+        null,
+        null,
+        7,
+        System.currentTimeMillis(),
+        null,
+        List.of());
   }
 
   @Test

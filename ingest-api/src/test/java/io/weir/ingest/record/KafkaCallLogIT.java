@@ -19,6 +19,7 @@ import io.weir.testing.CoreSuite;
 import io.weir.testing.FullSuite;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -119,13 +120,13 @@ final class KafkaCallLogIT {
       Await.until("Kafka has all", () -> log.statistics().ackedLines.count() == 40);
       assertTrue(log.statistics().faults.count() >= 2);
     }
-    Map<String, String> places = new HashMap<>();
+    Map<String, CallEvent> places = new HashMap<>();
     for (CallsTopicReader.Batch batch : read()) {
       long position = batch.header().linesBefore();
-      for (String line : batch.lines()) {
+      for (CallEvent call : batch.calls()) {
         String place = batch.partition() + ":" + batch.header().nodeEpoch() + ":" + ++position;
-        String before = places.put(place, line);
-        assertTrue(before == null || before.equals(line), place);
+        CallEvent before = places.put(place, call);
+        assertTrue(before == null || before.equals(call), place);
       }
     }
     assertEquals(40, places.size());
@@ -291,7 +292,7 @@ final class KafkaCallLogIT {
       Await.until("all is sent", () -> next.statistics().heldLines() == 0);
     }
 
-    assertEquals(100, read().stream().flatMap(batch -> batch.lines().stream()).distinct().count());
+    assertEquals(100, read().stream().flatMap(batch -> batch.calls().stream()).distinct().count());
   }
 
   @Test
@@ -362,7 +363,11 @@ final class KafkaCallLogIT {
             log.record(ticket, TestCalls.call(id, "c" + i, ticket.begunAtEpochMillis()));
         assertEquals(
             Durability.ACKED, assertInstanceOf(Recorded.Durable.class, recorded).durability());
-        assertTrue(read().stream().anyMatch(batch -> batch.value().contains('"' + id + '"')), id);
+        assertTrue(
+            read().stream()
+                .flatMap(batch -> batch.calls().stream())
+                .anyMatch(call -> call.id().equals(id)),
+            id);
       }
     }
   }

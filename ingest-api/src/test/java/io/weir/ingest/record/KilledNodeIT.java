@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.record;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,7 +12,6 @@ import io.weir.testing.FullSuite;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.UsagePosition;
-import io.weir.topics.wire.CallLineCodec;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -141,7 +141,7 @@ final class KilledNodeIT {
           byNumber.putIfAbsent(batch.partition() + ":" + header.batchSequence(), batch);
       if (earlier != null) {
         assertEquals(earlier.header(), header, "a batch sent again has the same headers");
-        assertEquals(earlier.value(), batch.value(), "a batch sent again has the same bytes");
+        assertArrayEquals(earlier.value(), batch.value(), "a batch sent again has the same bytes");
         resent++;
         continue;
       }
@@ -151,13 +151,12 @@ final class KilledNodeIT {
       assertTrue(epoch >= before, () -> "an older epoch than " + before + ": " + header);
       newestEpoch.put(batch.partition(), epoch);
       assertEquals(lines.getOrDefault(batch.partition(), 0L), header.linesBefore());
-      assertEquals(header.count(), batch.lines().size());
+      assertEquals(header.count(), batch.calls().size());
       for (int i = 0; i < header.count(); i++) {
-        byte[] line = batch.lines().get(i).getBytes(StandardCharsets.UTF_8);
         UsagePosition position =
             new UsagePosition(
                 batch.partition(), header.node(), epoch, header.linesBefore() + i + 1);
-        idsByPosition.put(position.toString(), CallLineCodec.decode(line, 0, line.length).id());
+        idsByPosition.put(position.toString(), batch.calls().get(i).id());
       }
       lastNumber.put(batch.partition(), header.batchSequence());
       lines.put(batch.partition(), header.linesBefore() + header.count());

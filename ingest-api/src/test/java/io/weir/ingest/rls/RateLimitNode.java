@@ -14,6 +14,7 @@ import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.kafka.KafkaConnection;
+import io.weir.topics.model.CallEvent;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -126,13 +127,13 @@ final class RateLimitNode implements AutoCloseable {
         .body();
   }
 
-  /** The lines of all calls that Kafka has by now. */
-  List<String> recorded() throws Exception {
-    List<String> lines = new ArrayList<>();
+  /** Returns all calls that Kafka has at present. */
+  List<CallEvent> recorded() throws Exception {
+    List<CallEvent> calls = new ArrayList<>();
     for (CallsTopicReader.Batch batch : CallsTopicReader.read(kafka.bootstrapServers())) {
-      lines.addAll(batch.lines());
+      calls.addAll(batch.calls());
     }
-    return lines;
+    return calls;
   }
 
   @Override

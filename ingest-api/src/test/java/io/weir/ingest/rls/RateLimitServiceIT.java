@@ -27,13 +27,13 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCalls;
 import io.weir.testing.Await;
 import io.weir.testing.CoreSuite;
+import io.weir.topics.model.CallEvent;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -282,18 +282,11 @@ final class RateLimitServiceIT {
   }
 
   private List<Long> costs(String endpoint) throws Exception {
-    return recorded(endpoint).stream().map(line -> line.path("cost").asLong()).toList();
+    return recorded(endpoint).stream().map(CallEvent::cost).toList();
   }
 
-  private List<JsonNode> recorded(String endpoint) throws Exception {
-    List<JsonNode> lines = new ArrayList<>();
-    for (String line : node.recorded()) {
-      JsonNode call = JSON.readTree(line);
-      if (call.path("endpoint").asText().equals(endpoint)) {
-        lines.add(call);
-      }
-    }
-    return lines;
+  private List<CallEvent> recorded(String endpoint) throws Exception {
+    return node.recorded().stream().filter(call -> call.endpoint().equals(endpoint)).toList();
   }
 
   @Test
@@ -309,15 +302,15 @@ final class RateLimitServiceIT {
             !recorded("shop;user_id;kind=blocked").isEmpty()
                 && !recorded("shop;user_id;path=/api/x").isEmpty()
                 && !recorded("shop;remote_address=203.0.113.7").isEmpty());
-    JsonNode denied = recorded("shop;user_id;kind=blocked").get(0);
-    assertEquals("globex", denied.path("client").asText());
-    assertEquals("calls", denied.path("meter").asText("calls"));
-    assertFalse(denied.path("allowed").asBoolean());
-    assertEquals("blocked", denied.path("policy").asText());
-    JsonNode ofAddress = recorded("shop;remote_address=203.0.113.7").get(0);
-    assertEquals("shop", ofAddress.path("client").asText());
-    assertTrue(ofAddress.path("allowed").asBoolean());
-    assertEquals("203.0.113.0/24", ofAddress.path("ip_prefix").asText());
+    CallEvent denied = recorded("shop;user_id;kind=blocked").get(0);
+    assertEquals("globex", denied.client());
+    assertEquals("calls", denied.meter());
+    assertFalse(denied.allowed());
+    assertEquals("blocked", denied.policy());
+    CallEvent ofAddress = recorded("shop;remote_address=203.0.113.7").get(0);
+    assertEquals("shop", ofAddress.client());
+    assertTrue(ofAddress.allowed());
+    assertEquals("203.0.113.0/24", ofAddress.ipPrefix());
   }
 
   @Test

@@ -6,15 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.CodedOutputStream;
 import io.weir.ingest.settle.CallFinder.CallQuery;
 import io.weir.ingest.settle.CallFinder.Found;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.UsagePosition;
-import io.weir.topics.wire.BatchLines;
+import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Objects;
@@ -24,11 +26,12 @@ import org.junit.jupiter.api.Test;
 final class CallLineSelectionTest {
   private static final int PARTITION = 3;
 
-  private final CallLineSelection lines = lines("a\"b");
+  private final CallLineSelection lines = lines("wanted");
 
   @Test
   void call_isFoundByClientAndId_withItsPosition() {
-    lines.take(batch(10, call("a", true, 1), other(call("a\"b", true, 2)), call("a\"b", true, 8)));
+    lines.take(
+        batch(10, call("a", true, 1), other(call("wanted", true, 2)), call("wanted", true, 8)));
 
     assertEquals(8, found().call().cost());
     assertEquals(new UsagePosition(PARTITION, "n", 1, 13), found().position());
@@ -37,48 +40,66 @@ final class CallLineSelectionTest {
 
   @Test
   void allowedCall_isPreferredToADeniedOne_andTheFirstOfEachCounts() {
-    lines.take(batch(0, call("a\"b", false, 1)));
+    lines.take(batch(0, call("wanted", false, 1)));
     assertFalse(lines.hasAllowed());
     assertEquals(1, found().call().cost());
 
-    lines.take(batch(1, call("a\"b", true, 2), call("a\"b", true, 3)));
+    lines.take(batch(1, call("wanted", true, 2), call("wanted", true, 3)));
     assertEquals(2, found().call().cost());
   }
 
   @Test
   void settlementLine_isNotTakenForItsCall() {
-    lines.take(batch(0, call("a\"b", true, 8).settledAt(new CallSettlement(12, 9))));
+    lines.take(batch(0, call("wanted", true, 8).settledAt(new CallSettlement(12, 9))));
 
     assertNull(lines.found());
   }
 
   @Test
   void lineNumberGiven_onlyThatLineIsExamined() {
-    byte[] value = value(call("a\"b", true, 1), call("x", true, 2), call("a\"b", true, 3));
-    lines.take(header(4), value, 2);
+    byte[] value = value(call("wanted", true, 1), call("x", true, 2), call("wanted", true, 3));
+    lines.take(header(4, 3), value, 2);
     assertNull(lines.found());
-    lines.take(header(4), value, 9);
+    lines.take(header(4, 3), value, 9);
     assertNull(lines.found());
-    lines.take(header(4), value, 3);
+    lines.take(header(4, 3), value, 3);
 
     assertEquals(new UsagePosition(PARTITION, "n", 1, 7), found().position());
   }
 
   @Test
-  void otherAndBrokenLines_nothingIsFound() {
-    lines.take(batch(0, "{\"id\":\"a\\\"b\"}\nnot json a\"b\n".getBytes(StandardCharsets.UTF_8)));
+  void otherIdOrNoBatch_nothingIsFound() {
+    lines.take(batch(0, 1, "not a batch".getBytes(StandardCharsets.UTF_8)));
     lines.take(batch(2, call("b", true, 1)));
 
     assertNull(lines.found());
   }
 
+  /** The aggregator refuses such a record as a whole. */
   @Test
-  void escapedId_isFound() {
-    CallLineSelection plain = lines("ab");
-    String line = new String(value(call("ab", true, 5)), StandardCharsets.UTF_8);
-    plain.take(batch(0, line.replace("\"ab\"", "\"\\u0061b\"").getBytes(StandardCharsets.UTF_8)));
+  void batchWithAnotherNumberOfLines_isIgnored() {
+    lines.take(batch(0, 2, value(call("wanted", true, 1))));
 
-    assertEquals(5, Objects.requireNonNull(plain.found()).call().cost());
+    assertNull(lines.found());
+  }
+
+  @Test
+  void malformedLine_isIgnored_andTheNextLineIsFound() throws Exception {
+    ByteArrayOutputStream block = new ByteArrayOutputStream();
+    CodedOutputStream out = CodedOutputStream.newInstance(block);
+    out.writeString(1, "acme"); // a text
+    out.writeByteArray(4, new byte[] {1}); // client
+    out.writeString(15, "wanted"); // id
+    out.flush();
+    ByteArrayOutputStream value = new ByteArrayOutputStream();
+    out = CodedOutputStream.newInstance(value);
+    out.writeByteArray(1, block.toByteArray());
+    out.flush();
+    value.writeBytes(value(call("wanted", true, 5)));
+
+    lines.take(batch(0, 2, value.toByteArray()));
+
+    assertEquals(new UsagePosition(PARTITION, "n", 1, 2), found().position());
   }
 
   private Found found() {
@@ -90,19 +111,19 @@ final class CallLineSelectionTest {
   }
 
   private static CallsRecord batch(long linesBefore, CallEvent... calls) {
-    return batch(linesBefore, value(calls));
+    return batch(linesBefore, calls.length, value(calls));
   }
 
-  private static CallsRecord batch(long linesBefore, byte[] value) {
-    return new CallsRecord(9, 0, header(linesBefore), value);
+  private static CallsRecord batch(long linesBefore, int count, byte[] value) {
+    return new CallsRecord(9, 0, header(linesBefore, count), value);
   }
 
-  private static BatchHeader header(long linesBefore) {
-    return new BatchHeader("n", 1, 5, 1, 0, linesBefore, false);
+  private static BatchHeader header(long linesBefore, int count) {
+    return new BatchHeader("n", 1, 5, count, 0, linesBefore, false);
   }
 
   private static byte[] value(CallEvent... calls) {
-    return BatchLines.encode(List.of(calls));
+    return CallBatchWriter.encode(List.of(calls));
   }
 
   private static CallEvent call(String id, boolean allowed, long cost) {

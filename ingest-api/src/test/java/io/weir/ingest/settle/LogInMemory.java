@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.settle;
 
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.log.CallsReader.Slice;
 import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.wire.BatchLines;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -56,7 +56,7 @@ final class LogInMemory implements PartitionReader {
   }
 
   static byte[] lines(CallEvent... calls) {
-    return BatchLines.encode(List.of(calls));
+    return CallBatchWriter.encode(List.of(calls));
   }
 
   @Override

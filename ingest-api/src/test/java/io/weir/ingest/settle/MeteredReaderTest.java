@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.protobuf.CodedOutputStream;
 import io.weir.ingest.settle.CallFinder.CallQuery;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.UsagePosition;
@@ -28,10 +29,15 @@ final class MeteredReaderTest {
    */
   @Test
   void twentySettlementsASecond_withPositions_doNotExhaustTheBudget() throws Exception {
-    byte[] value = new byte[BATCH_BYTES];
-    Arrays.fill(value, (byte) 'x');
-    byte[] line = LogInMemory.lines(LogInMemory.call("order-1", true, T));
-    System.arraycopy(line, 0, value, 0, line.length);
+    byte[] lines =
+        LogInMemory.lines(
+            LogInMemory.call("order-1", true, T), LogInMemory.call("order-2", true, T));
+    byte[] value = Arrays.copyOf(lines, BATCH_BYTES);
+    // a field that the schema lacks fills the rest of the batch
+    CodedOutputStream out =
+        CodedOutputStream.newInstance(value, lines.length, value.length - lines.length);
+    out.writeTag(2, 2);
+    out.writeUInt32NoTag(out.spaceLeft() - 2);
     for (int i = 0; i < SECONDS * 1_000 / BATCH_MILLIS; i++) {
       long at = T + (long) BATCH_MILLIS * i;
       log.add(new BatchHeader("n", T, i + 1, 2, T, 2L * i, false), value, at);

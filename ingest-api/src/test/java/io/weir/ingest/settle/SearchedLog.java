@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.settle;
 
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
@@ -8,7 +9,6 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.BatchLines;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -66,7 +66,7 @@ final class SearchedLog implements AutoCloseable {
 
   /** Writes a batch with one call of the journal; returns the call's position. */
   UsagePosition call(String client, String id, boolean allowed, long atMillis) throws Exception {
-    byte[] value = BatchLines.encode(List.of(event(client, id, allowed, atMillis)));
+    byte[] value = CallBatchWriter.encode(List.of(event(client, id, allowed, atMillis)));
     int partition = ClientPartitioner.partition(client, PARTITIONS);
     BatchHeader header = new BatchHeader("n1", epoch, ++batches, 1, atMillis, lines, false);
     send(partition, header, value, atMillis).get();

@@ -35,7 +35,7 @@ public interface CountOutput extends AuditOutput {
   /**
    * Writes the current record, or one of its lines, to the quarantine.
    *
-   * @param value the record's value, or one line of it
+   * @param value the record's value, or a batch that contains only the refused line
    * @param line the number of the line, from 1; 0 if the whole record is refused
    * @param reason the reason for which the record or line cannot be counted
    */

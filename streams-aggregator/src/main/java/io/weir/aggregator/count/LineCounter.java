@@ -2,6 +2,7 @@
 package io.weir.aggregator.count;
 
 import io.weir.aggregator.audit.BucketReconciler;
+import io.weir.topics.calls.CallBatchReader;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CallSettlement;
@@ -9,7 +10,6 @@ import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Outcome;
 import io.weir.topics.model.SettlementVerdict.Standing;
 import io.weir.topics.model.UsagePosition;
-import io.weir.topics.wire.LineDigest;
 import io.weir.topics.wire.MalformedRecordException;
 import org.jspecify.annotations.Nullable;
 
@@ -32,7 +32,6 @@ final class LineCounter {
   private final BucketReconciler reconciler;
   private final PartitionState state;
   private final CountOutput output;
-  private final FastLineReader reader = new FastLineReader();
 
   LineCounter(
       EventCheck check,
@@ -54,24 +53,19 @@ final class LineCounter {
   /**
    * Counts a new line.
    *
-   * @param value the value that contains the line from {@code start} to {@code end}
+   * @param lines the lines of the record
+   * @param line the number of the line in the record, from 1
    * @param position the position of the line
    * @param batch the batch whose lines are being counted; null during a replay of lines
-   * @param digestsLine whether the digest includes the whole line
    * @return the reason if the line is refused, otherwise null
    */
   @Nullable String count(
-      byte[] value,
-      int start,
-      int end,
-      UsagePosition position,
-      @Nullable BatchHeader batch,
-      boolean digestsLine) {
+      CallBatchReader lines, int line, UsagePosition position, @Nullable BatchHeader batch) {
     String reason;
     try {
-      CallEvent event = reader.read(value, start, end);
+      CallEvent event = lines.call(line);
       CallSettlement settlement = event.settlement();
-      long digest = digestsLine ? LineDigest.of(value, start, end) : event.digest();
+      long digest = lines.digest(line);
       reason =
           settlement == null
               ? countCall(event, digest)

@@ -8,13 +8,13 @@ import io.weir.aggregator.state.Packer;
 import io.weir.aggregator.watermark.Interval;
 import io.weir.aggregator.watermark.LineArrival;
 import io.weir.aggregator.watermark.NodeWatermarks;
+import io.weir.topics.calls.CallBatchReader;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.Replay;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.QuarantineHeaders;
@@ -61,11 +61,8 @@ public final class PartitionCounter {
   private final RunningFigures figures;
   private final BucketReconciler reconciler;
   private final LineCounter counter;
-  private final BatchLines lines = new BatchLines();
+  private final CallBatchReader lines = new CallBatchReader();
   private final Packer packer = new Packer();
-
-  /** Whether the digests of the current record's lines include the whole line. */
-  private boolean digestsLines;
 
   /**
    * The stores of a partition.
@@ -132,39 +129,42 @@ public final class PartitionCounter {
    * requested this move, because the record makes the code fail.
    */
   public void giveUp(SourceRecord record, String reason) {
-    refuse(begin(record), reason);
+    begin(record);
+    refuse(record, reason);
     save();
   }
 
   /** Counts the next record of the partition. */
   public void take(SourceRecord record) {
-    byte[] value = begin(record);
+    begin(record);
     try {
       if (isCacheLoss(record)) {
-        CacheLoss loss = CacheLossCodec.decode(value);
+        CacheLoss loss = CacheLossCodec.decode(value(record));
         state.observe(record.appendEpochMillis(), loss.foundAtEpochMillis(), settings);
         reconciler.beginRestoration(loss);
       } else {
         BatchHeader header = BatchHeaderCodec.decode(record.headers());
-        digestsLines = BatchHeaderCodec.digestsLines(record.headers());
         state.observe(record.appendEpochMillis(), header.lowWatermarkEpochMillis(), settings);
-        takeBatch(header, ReplayCodec.decode(record.headers()), value);
+        takeBatch(header, ReplayCodec.decode(record.headers()), record);
       }
     } catch (MalformedRecordException unreadable) {
-      refuse(value, String.valueOf(unreadable.getMessage()));
+      refuse(record, String.valueOf(unreadable.getMessage()));
     }
     save();
   }
 
-  /** Stores the offset of a record and finds the record's lines. Returns the record's value. */
-  private byte[] begin(SourceRecord record) {
+  /** Stores the offset of a record. */
+  private void begin(SourceRecord record) {
     if (state.offset < 0) {
       state.beginsWith(record);
     }
     state.offset = record.offset();
-    byte[] value = record.value() == null ? new byte[0] : record.value();
-    lines.find(value);
-    return value;
+  }
+
+  /** Returns the value of a record; an empty value if the record has none. */
+  private static byte[] value(SourceRecord record) {
+    byte[] value = record.value();
+    return value == null ? new byte[0] : value;
   }
 
   private static boolean isCacheLoss(SourceRecord record) {
@@ -245,15 +245,15 @@ public final class PartitionCounter {
             state.closedThroughEpochMillis, state.newestLowWatermarkEpochMillis));
   }
 
-  private void takeBatch(BatchHeader header, @Nullable Replay replay, byte[] value) {
-    if (lines.count() != header.count()) {
-      refuse(
-          value,
-          "the header says " + header.count() + " lines, but the value has " + lines.count());
+  private void takeBatch(BatchHeader header, @Nullable Replay replay, SourceRecord record)
+      throws MalformedRecordException {
+    int count = lines.read(value(record));
+    if (count != header.count()) {
+      refuse(record, "the header says " + header.count() + " lines, but the value has " + count);
       return;
     }
     if (replay != null && !replay.isWhole()) {
-      takeReplayedLines(header, replay, value);
+      takeReplayedLines(header, replay);
       return;
     }
     if (!header.isHeartbeat()) {
@@ -265,12 +265,11 @@ public final class PartitionCounter {
           return;
         }
         case FORGOTTEN -> {
-          refuse(value, "line " + header.linesEnd() + TOO_OLD);
+          refuse(record, "line " + header.linesEnd() + TOO_OLD);
           return;
         }
-        case NEW -> takeLines(header, value, line -> LineArrival.NEW);
-        case MIXED ->
-            takeLines(header, value, line -> nodes.judge(header, header.linesBefore() + line));
+        case NEW -> takeLines(header, line -> LineArrival.NEW);
+        case MIXED -> takeLines(header, line -> nodes.judge(header, header.linesBefore() + line));
       }
     }
     long lowWatermark =
@@ -292,7 +291,7 @@ public final class PartitionCounter {
    * Counts replayed lines, which were refused before. Does not record their positions as arrived,
    * because the positions are already recorded, or the aggregator no longer waits for the journal.
    */
-  private void takeReplayedLines(BatchHeader header, Replay replay, byte[] value) {
+  private void takeReplayedLines(BatchHeader header, Replay replay) {
     List<Integer> counted = new ArrayList<>();
     for (int line = 1; line <= lines.count(); line++) {
       state.received++;
@@ -302,14 +301,14 @@ public final class PartitionCounter {
           state.duplicate++;
           counted.add(replay.firstLine() + line - 1);
         }
-        case FORGOTTEN, MIXED -> refuseLine(value, line, "line " + line + TOO_OLD);
+        case FORGOTTEN, MIXED -> refuseLine(line, "line " + line + TOO_OLD);
         case NEW -> {
-          String reason = takeLine(value, line, position, null);
+          String reason = counter.count(lines, line, position, null);
           if (reason == null) {
             settled.replayed(position, state.appendEpochMillis);
             counted.add(replay.firstLine() + line - 1);
           } else {
-            refuseLine(value, line, reason);
+            refuseLine(line, reason);
           }
         }
       }
@@ -326,7 +325,7 @@ public final class PartitionCounter {
    * @param judge returns whether a line has arrived before; its argument is the number of the line
    *     in the batch, from 1
    */
-  private void takeLines(BatchHeader header, byte[] value, IntFunction<LineArrival> judge) {
+  private void takeLines(BatchHeader header, IntFunction<LineArrival> judge) {
     for (int line = 1; line <= lines.count(); line++) {
       state.received++;
       String reason =
@@ -336,18 +335,17 @@ public final class PartitionCounter {
               yield null;
             }
             case FORGOTTEN, MIXED -> "line " + line + TOO_OLD;
-            case NEW -> takeLine(value, line, position(header, line), header);
+            case NEW -> counter.count(lines, line, position(header, line), header);
           };
       if (reason != null) {
-        refuseLine(value, line, reason);
+        refuseLine(line, reason);
       }
     }
   }
 
-  private void refuseLine(byte[] value, int line, String reason) {
+  private void refuseLine(int line, String reason) {
     state.quarantined++;
-    byte[] bytes = Arrays.copyOfRange(value, lines.start(line), lines.end(line));
-    output.quarantine(bytes, line, reason);
+    output.quarantine(lines.only(line), line, reason);
   }
 
   private UsagePosition position(BatchHeader header, int line) {
@@ -355,16 +353,23 @@ public final class PartitionCounter {
         partition, header.node(), header.nodeEpoch(), header.linesBefore() + line);
   }
 
-  private @Nullable String takeLine(
-      byte[] value, int line, UsagePosition position, @Nullable BatchHeader batch) {
-    return counter.count(value, lines.start(line), lines.end(line), position, batch, digestsLines);
-  }
-
-  private void refuse(byte[] value, String reason) {
-    long refused = Math.max(1, lines.count());
+  private void refuse(SourceRecord record, String reason) {
+    long refused = isCacheLoss(record) ? 1 : Math.max(1, linesOf(record));
     state.received += refused;
     state.quarantined += refused;
-    output.quarantine(value, 0, reason);
+    output.quarantine(value(record), 0, reason);
+  }
+
+  /**
+   * Returns the number of lines of a record; 0 if the value is not a batch. Also returns 0 if the
+   * reader throws another exception, because {@link #giveUp} must work for every record.
+   */
+  private int linesOf(SourceRecord record) {
+    try {
+      return lines.read(value(record));
+    } catch (MalformedRecordException | RuntimeException notABatch) {
+      return 0;
+    }
   }
 
   /**

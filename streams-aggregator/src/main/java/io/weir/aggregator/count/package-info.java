@@ -7,9 +7,10 @@
  * <p>The counter processes a record in these steps:
  *
  * <ol>
- *   <li>Refuse invalid data. If the headers are unreadable, or the number of lines differs from the
- *       header, the whole record is quarantined and its lines stay missing. A line is quarantined
- *       alone if it is malformed, belongs to another partition, or has a time that is not accepted.
+ *   <li>Refuse invalid data. The whole record is quarantined if the headers are unreadable, the
+ *       value is not a batch, or the number of lines differs from the header. Its lines then stay
+ *       missing. A single line is quarantined if it is malformed, belongs to another partition, or
+ *       has a time that is not accepted.
  *   <li>Drop duplicates. Node, journal epoch and position identify a line; the caller's id
  *       identifies a call. Arrived positions are stored as at most 256 runs per journal; the
  *       missing positions between two runs are a hole. If a journal has more runs, the counter

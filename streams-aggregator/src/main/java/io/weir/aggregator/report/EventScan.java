@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
+import io.weir.topics.calls.CallBatchReader;
 import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
-import io.weir.topics.wire.CallSearch;
+import io.weir.topics.wire.MalformedRecordException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -70,7 +71,7 @@ final class EventScan {
   private final Set<BatchTrail.Journal> departed;
   private final boolean everyLowWatermarkPassed;
   private final long maxBytes;
-  private final CallSearch search;
+  private final CallBatchReader lines = new CallBatchReader();
   private final Map<BatchTrail.Journal, BatchTrail> trails = new LinkedHashMap<>();
   private final Map<String, Set<String>> callerIds = new HashMap<>();
   private int fingerprints;
@@ -103,7 +104,6 @@ final class EventScan {
     this.departed = Set.copyOf(departed);
     this.everyLowWatermarkPassed = everyLowWatermarkPassed;
     this.maxBytes = maxBytes;
-    this.search = new CallSearch(query.client());
     EventCursor page = query.page();
     if (page != null) {
       nextOffset = page.offset();
@@ -161,9 +161,10 @@ final class EventScan {
    * processed lines if the page is full, otherwise 0.
    */
   private int takeLines(CallsRecord record, int done) {
-    int count = search.begin(record.value());
+    BatchHeader header = record.header();
+    int count = header == null ? 0 : read(header, record.value());
     for (int line = done + 1; line <= count; line++) {
-      CallEvent call = search.call(line);
+      CallEvent call = call(line);
       if (call != null) {
         takeCall(record, line, call);
         if (found.size() == query.limit() && line < count) {
@@ -174,10 +175,28 @@ final class EventScan {
     return 0;
   }
 
+  /** Reads a value. Returns the number of lines; 0 if the record is refused as a whole. */
+  private int read(BatchHeader header, byte[] value) {
+    try {
+      int count = lines.read(value);
+      return count == header.count() ? count : 0;
+    } catch (MalformedRecordException inQuarantine) {
+      return 0;
+    }
+  }
+
+  /** Returns the call of a line; null if the line is malformed or of another client. */
+  private @Nullable CallEvent call(int line) {
+    try {
+      return query.client().equals(lines.client(line)) ? lines.call(line) : null;
+    } catch (MalformedRecordException inQuarantine) {
+      return null;
+    }
+  }
+
   private void takeCall(CallsRecord record, int line, CallEvent call) {
     boolean isSettlement = call.settlement() != null;
-    boolean mayRepeat =
-        (call.idFromCaller() || isSettlement) && call.client().equals(query.client());
+    boolean mayRepeat = call.idFromCaller() || isSettlement;
     String verdictAndId = (isSettlement ? "settled" : call.allowed()) + ":" + call.id();
     boolean isKnown = mayRepeat && callerIds.containsKey(verdictAndId);
     boolean repeated =

@@ -11,13 +11,13 @@ import io.weir.limits.LimitChange;
 import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.Correction;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.wire.BatchLines;
 import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
@@ -288,7 +288,7 @@ final class BucketLimitChangeTest {
 
   private void takeLine(long at, CallEvent call) {
     BatchHeader header = new BatchHeader("n", T - 1_000, sequence + 1, 1, T - 900, sequence, false);
-    memory.take(header, BatchLines.encode(List.of(call)), at + 20);
+    memory.take(header, CallBatchWriter.encode(List.of(call)), at + 20);
     sequence++;
     memory.tick();
   }

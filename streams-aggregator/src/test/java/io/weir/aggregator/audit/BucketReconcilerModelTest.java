@@ -11,13 +11,13 @@ import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.Correction;
 import io.weir.testing.SuiteForm;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.PartitionAccuracy;
-import io.weir.topics.wire.BatchLines;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -285,7 +285,7 @@ final class BucketReconcilerModelTest {
       if (!heartbeat && (node.calls.isEmpty() || random.nextInt(20) > 0)) {
         return;
       }
-      byte[] value = BatchLines.encode(node.calls);
+      byte[] value = CallBatchWriter.encode(node.calls);
       if (!heartbeat) {
         node.sequence++;
       }

@@ -10,6 +10,7 @@ import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.Correction.Cause;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CallSettlement;
@@ -17,7 +18,6 @@ import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.wire.BatchLines;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -209,7 +209,7 @@ final class BucketSettlementTest {
     }
     memory.take(
         new BatchHeader("n", T - 1_000, sequence, calls.length, at - 10, lines, false),
-        BatchLines.encode(List.of(calls)),
+        CallBatchWriter.encode(List.of(calls)),
         at);
     lines += calls.length;
     memory.tick();

@@ -9,13 +9,13 @@ import io.weir.limits.BucketLimit;
 import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.Correction;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.wire.BatchLines;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -55,7 +55,7 @@ abstract class ReconcilerFixture {
   /** Takes calls that the broker appends at a time, whatever the cache's clock says. */
   void takeAppended(long appendedAt, CallEvent... calls) {
     sequence++;
-    memory.take(header(calls.length, T - 900), BatchLines.encode(List.of(calls)), appendedAt);
+    memory.take(header(calls.length, T - 900), CallBatchWriter.encode(List.of(calls)), appendedAt);
     lines += calls.length;
   }
 

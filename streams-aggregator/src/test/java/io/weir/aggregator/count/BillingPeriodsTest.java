@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.aggregator.Calls;
+import io.weir.aggregator.RawCall;
 import io.weir.aggregator.state.Unpacker;
 import io.weir.limits.BillingCalendar;
 import io.weir.limits.BillingPeriod;
@@ -18,7 +19,6 @@ import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.wire.LedgerRowCodec;
-import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneId;
@@ -255,16 +255,13 @@ final class BillingPeriodsTest {
   /** The period does not contain the call, so the row's period would be unknown. */
   @Test
   void lineWithAPeriodOfAnotherTime_isQuarantined() {
-    CallEvent call = billed(NEPAL, "2026-11-20T10:30:00Z");
-    String line =
-        new String(Calls.value(List.of(call)), StandardCharsets.UTF_8)
-            .replace(
-                "\"billing_period_end_ms\":" + millis("2026-12-14T18:15:00Z"),
-                "\"billing_period_end_ms\":" + millis("2026-11-20T10:30:00Z"));
-    memory.take(
-        new BatchHeader("n", 1, 1, 1, 0, 0, false),
-        line.getBytes(StandardCharsets.UTF_8),
-        millis("2026-11-20T10:40:00Z"));
+    long start = millis("2026-11-14T18:15:00Z");
+    long end = millis("2026-11-20T10:30:00Z");
+    byte[] value =
+        new RawCall("a", "acme", "GET /items", end)
+            .billing("2026-11-15", "Asia/Kathmandu", start, end)
+            .toBytes();
+    memory.take(new BatchHeader("n", 1, 1, 1, 0, 0, false), value, millis("2026-11-20T10:40:00Z"));
 
     assertEquals(1, memory.counter.progress().counters().quarantined());
     assertTrue(memory.refusals.get(0).contains("billing period"), memory.refusals.toString());

@@ -3,6 +3,8 @@ package io.weir.aggregator.count;
 
 import io.weir.aggregator.state.ByteStore;
 import io.weir.limits.correction.Correction;
+import io.weir.topics.calls.CallBatchReader;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CacheRestored;
@@ -19,9 +21,9 @@ import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
-import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.UsageStateCodec;
+import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -45,6 +47,9 @@ public final class Memory implements CountOutput {
   public final List<LedgerRow> ledger = new ArrayList<>();
   public final Map<String, UsageState> states = new LinkedHashMap<>();
   public final List<String> refusals = new ArrayList<>();
+
+  /** The values in the quarantine. */
+  public final List<byte[]> refused = new ArrayList<>();
 
   /** Replays that were written: place, and lines. */
   public final List<String> replays = new ArrayList<>();
@@ -97,33 +102,37 @@ public final class Memory implements CountOutput {
 
   /** Adds to each settlement the position of its call, if that was counted, as a node does. */
   private byte[] placed(BatchHeader header, byte[] value) {
-    StringBuilder lines = new StringBuilder();
+    CallBatchReader reader = new CallBatchReader();
+    ByteArrayOutputStream placed = new ByteArrayOutputStream();
     boolean isChanged = false;
-    long line = header.linesBefore();
-    for (String text : new String(value, StandardCharsets.UTF_8).split("(?<=\n)", -1)) {
-      line++;
+    try {
+      reader.read(value);
+    } catch (MalformedRecordException asItIs) {
+      return value;
+    }
+    for (int line = 1; line <= reader.count(); line++) {
+      byte[] only = reader.only(line);
       try {
-        byte[] bytes = text.strip().getBytes(StandardCharsets.UTF_8);
-        CallEvent event = CallLineCodec.decode(bytes, 0, bytes.length);
+        CallEvent event = reader.call(line);
         CallSettlement settlement = event.settlement();
         String name = event.client() + " " + event.id() + " " + event.fingerprint();
         UsagePosition call = positions.get(name);
         if (settlement == null) {
           positions.putIfAbsent(
-              name, new UsagePosition(0, header.node(), header.nodeEpoch(), line));
+              name,
+              new UsagePosition(0, header.node(), header.nodeEpoch(), header.linesBefore() + line));
         } else if (settlement.call() == null && call != null) {
           CallSettlement of =
               new CallSettlement(settlement.actualCost(), settlement.settledAtEpochMillis(), call);
-          text =
-              new String(CallLineCodec.encode(event.settledAt(of)), StandardCharsets.UTF_8) + "\n";
+          only = CallBatchWriter.encode(List.of(event.settledAt(of)));
           isChanged = true;
         }
       } catch (MalformedRecordException asItIs) {
         // is taken as it is
       }
-      lines.append(text);
+      placed.writeBytes(only);
     }
-    return isChanged ? lines.toString().getBytes(StandardCharsets.UTF_8) : value;
+    return isChanged ? placed.toByteArray() : value;
   }
 
   /** Takes a record whose headers may say anything. */
@@ -213,6 +222,7 @@ public final class Memory implements CountOutput {
   @Override
   public void quarantine(byte[] value, int line, String reason) {
     refusals.add(line + ": " + reason);
+    refused.add(value);
   }
 
   @Override

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.aggregator.Calls;
+import io.weir.aggregator.RawCall;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.PartitionProgress.Counters;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CacheLossCodec;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.List;
@@ -343,20 +347,20 @@ final class PartitionCounterTest {
     byte[] foreign = Calls.value(List.of(Calls.allowed("b", "foreign", 3, T + 1)));
     byte[] future = Calls.value(List.of(Calls.allowed("c", "acme", 3, T + 100 + 300_001)));
     byte[] old = Calls.value(List.of(Calls.allowed("d", "acme", 3, T + 99 - 3_600_000)));
-    byte[] value =
-        (text(good) + "{\"id\":\n" + text(foreign) + text(future) + text(old))
-            .getBytes(StandardCharsets.UTF_8);
+    byte[] free = new RawCall("e", "acme", "GET /items", T + 1).with("cost", 0).toBytes();
+    byte[] value = RawCall.concat(good, free, foreign, future, old);
 
     memory.take(Calls.batch("n", 1, 5, T + 50, 0), value, T + 100);
 
     assertEquals(new Counters(5, 1, 0, 0, 4), counters());
     assertEquals(
         List.of(
-            "2: a call line must be JSON",
+            "2: cost must be between 1 and 9007199254740991, but is 0",
             "3: client belongs to another partition",
             "4: decided_at_ms is in the future",
             "5: decided_at_ms is too old"),
         memory.refusals);
+    assertArrayEquals(foreign, memory.refused.get(1));
   }
 
   @Test
@@ -368,6 +372,35 @@ final class PartitionCounterTest {
     take("n", 1, T + 110, T + 50, Calls.allowed("a", "acme", 3, T + 1));
 
     assertEquals(new Counters(2, 1, 0, 0, 1), counters());
+  }
+
+  @Test
+  void take_valueThatIsNotABatch_isQuarantinedAsOneLine_andItsPositionIsAcceptedLater() {
+    byte[] value = {'{', '"', 'i', 'd', '"'};
+
+    memory.take(Calls.batch("n", 1, 2, T + 50, 0), value, T + 100);
+    assertEquals(new Counters(1, 0, 0, 0, 1), counters());
+    assertEquals(List.of("0: the value must be a CallBatch of weir-calls.proto"), memory.refusals);
+    assertArrayEquals(value, memory.refused.get(0));
+    take("n", 1, T + 110, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+
+    assertEquals(new Counters(2, 1, 0, 0, 1), counters());
+  }
+
+  @Test
+  void refusedRecord_countsItsLines_butACacheLossIsOneLine() {
+    byte[] value =
+        Calls.value(
+            List.of(Calls.allowed("a", "acme", 3, T + 1), Calls.allowed("b", "acme", 3, T + 1)));
+    memory.takeRaw(Map.of(), value, T);
+    assertEquals(new Counters(2, 0, 0, 0, 2), counters());
+
+    memory.counter.giveUp(new SourceRecord(1, T, value, name -> null), "an operator's request");
+    assertEquals(new Counters(4, 0, 0, 0, 4), counters());
+
+    byte[] cacheLoss = CacheLossCodec.TYPE.getBytes(StandardCharsets.US_ASCII);
+    memory.takeRaw(Map.of(BatchHeaderCodec.TYPE_HEADER, cacheLoss), value, T);
+    assertEquals(new Counters(5, 0, 0, 0, 5), counters());
   }
 
   @Test
@@ -493,9 +526,5 @@ final class PartitionCounterTest {
 
   private static CallEvent denied(String id, long decidedAt) {
     return Calls.denied(id, "acme", 1, decidedAt);
-  }
-
-  private static String text(byte[] utf8) {
-    return new String(utf8, StandardCharsets.UTF_8);
   }
 }

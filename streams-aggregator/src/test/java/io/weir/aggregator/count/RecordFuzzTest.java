@@ -4,12 +4,14 @@ package io.weir.aggregator.count;
 import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.weir.aggregator.RawCall;
 import io.weir.limits.correction.Correction;
 import io.weir.testing.SuiteForm;
 import io.weir.topics.model.PartitionProgress.Counters;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.CorrectionCodec;
+import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
@@ -24,6 +26,13 @@ final class RecordFuzzTest {
   private static final CountSettings SETTINGS = new CountSettings(10_000, 2_000, 30_000, 600_000);
   private static final long T = 1_700_000_000_000L;
   private static final int LINES_A_SEED = 2_000;
+
+  // numbers of weir-calls.proto
+  private static final long CACHE = 1;
+  private static final long FAIL_OPEN = 5;
+  private static final long TOKEN_BUCKET = 1;
+  private static final long QUOTA = 2;
+
   private static final long[] EDGES = {
     0,
     1,
@@ -72,12 +81,11 @@ final class RecordFuzzTest {
     while (sent < LINES_A_SEED) {
       now += random.nextInt(2_000);
       int count = random.nextInt(6);
-      StringBuilder value = new StringBuilder();
+      ByteArrayOutputStream value = new ByteArrayOutputStream();
       for (int i = 0; i < count; i++) {
-        value.append(line(random, now)).append('\n');
+        value.writeBytes(line(random, now));
       }
-      memory.takeRaw(
-          headers(random, count, now), value.toString().getBytes(StandardCharsets.UTF_8), now);
+      memory.takeRaw(headers(random, count, now), value.toByteArray(), now);
       sent += Math.max(1, count);
       if (random.nextInt(10) == 0) {
         memory.tick();
@@ -126,61 +134,55 @@ final class RecordFuzzTest {
     return EDGES[random.nextInt(EDGES.length)];
   }
 
-  private static String line(Random random, long now) {
+  private static byte[] line(Random random, long now) {
     long cost = usually(random, 1 + random.nextInt(9));
-    StringBuilder line = new StringBuilder();
-    line.append("{\"id\":\"i").append(random.nextInt(500)).append("\",\"client\":\"");
-    line.append(random.nextInt(30) == 0 ? "foreign" : "c" + random.nextInt(4));
-    line.append("\",\"endpoint\":\"GET /").append(random.nextInt(3));
-    line.append("\",\"meter\":\"calls\",\"cost\":").append(cost);
-    line.append(",\"allowed\":").append(random.nextInt(8) != 0);
-    line.append(",\"decided_by\":\"").append(random.nextInt(6) == 0 ? "fail-open" : "cache");
-    line.append("\",\"policies_version\":").append(usually(random, 1));
-    line.append(",\"decided_at_ms\":").append(usually(random, now - random.nextInt(30_000)));
+    String id = "i" + random.nextInt(500);
+    String client = random.nextInt(30) == 0 ? "foreign" : "c" + random.nextInt(4);
+    RawCall call = new RawCall(id, client, "GET /" + random.nextInt(3), now).with("cost", cost);
+    call.with("allowed", random.nextInt(8) != 0 ? 1 : 0);
+    call.with("decided_by", random.nextInt(6) == 0 ? FAIL_OPEN : CACHE);
+    call.with("policies_version", usually(random, 1));
+    call.with("decided_at_ms", usually(random, now - random.nextInt(30_000)));
     int charges = random.nextInt(3);
     for (int i = 0; i < charges; i++) {
-      line.append(i == 0 ? ",\"charges\":[" : ",").append(charge(random, now));
+      addCharge(call, random, now);
     }
-    line.append(charges > 0 ? "]" : "");
     if (random.nextInt(3) == 0) {
-      line.append(",\"id_from_caller\":true");
+      call.with("id_from_caller", 1);
     }
     if (random.nextInt(5) == 0) {
-      line.append(",\"actual_cost\":").append(usually(random, random.nextInt(9)));
-      line.append(",\"settled_at_ms\":").append(usually(random, now));
+      call.with("actual_cost", usually(random, random.nextInt(9)));
+      call.with("settled_at_ms", usually(random, now));
     }
-    return line.append('}').toString();
+    return call.toBytes();
   }
 
-  private static String charge(Random random, long now) {
-    StringBuilder charge = new StringBuilder();
-    charge.append("{\"key\":\"w1:{2:c1}:1:").append((char) ('a' + random.nextInt(3)));
-    charge.append("\",\"cost\":").append(usually(random, random.nextInt(4)));
+  private static void addCharge(RawCall call, Random random, long now) {
+    String bucket = "w1:{2:c1}:1:" + (char) ('a' + random.nextInt(3));
+    Map<String, Long> charge = new HashMap<>();
+    charge.put("charge_cost", usually(random, random.nextInt(4)));
     if (random.nextInt(4) != 0) {
       long epoch = (now - random.nextInt(40_000)) / 10_000 * 10_000_000;
-      charge.append(",\"epoch\":").append(usually(random, epoch));
-      charge.append(",\"charged\":").append(usually(random, random.nextInt(200)));
-      charge.append(",\"version\":").append(usually(random, random.nextInt(4)));
-      charge.append(",\"full_at_us\":").append(usually(random, (now + 5_000) * 1_000));
+      charge.put("epoch", usually(random, epoch));
+      charge.put("charged", usually(random, random.nextInt(200)));
+      charge.put("version", usually(random, random.nextInt(4)));
+      charge.put("full_at_us", usually(random, (now + 5_000) * 1_000));
     }
     switch (random.nextInt(4)) {
-      case 0 ->
-          charge
-              .append(",\"capacity\":")
-              .append(usually(random, 100))
-              .append(",\"ends_at_us\":")
-              .append(usually(random, (now + 60_000) * 1_000));
+      case 0 -> {
+        charge.put("algorithm", QUOTA);
+        charge.put("capacity", usually(random, 100));
+        charge.put("ends_at_us", usually(random, (now + 60_000) * 1_000));
+      }
       case 1 -> {}
-      default ->
-          charge
-              .append(",\"capacity\":")
-              .append(usually(random, 100))
-              .append(",\"refill_tokens\":")
-              .append(usually(random, 1 + random.nextInt(5)))
-              .append(",\"refill_period_us\":")
-              .append(usually(random, 1_000_000));
+      default -> {
+        charge.put("algorithm", TOKEN_BUCKET);
+        charge.put("capacity", usually(random, 100));
+        charge.put("refill_tokens", usually(random, 1 + random.nextInt(5)));
+        charge.put("refill_period_us", usually(random, 1_000_000));
+      }
     }
-    return charge.append('}').toString();
+    call.charge(bucket, charge);
   }
 
   private static long usually(Random random, long usual) {

@@ -4,6 +4,7 @@ package io.weir.aggregator.count;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.weir.aggregator.Calls;
+import io.weir.aggregator.RawCall;
 import io.weir.aggregator.watermark.NodeWatermarks;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
@@ -13,7 +14,6 @@ import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Outcome;
 import io.weir.topics.model.SettlementVerdict.Standing;
 import io.weir.topics.model.UsagePosition;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -56,8 +56,9 @@ final class SettledCallTest {
     CallEvent bad = Calls.allowed("bad", "acme", 8, T + 1);
     CallEvent good = Calls.allowed("good", "acme", 5, T + 2);
     byte[] value =
-        ("{\"no\":\"call\"}\n" + new String(Calls.value(List.of(good)), StandardCharsets.UTF_8))
-            .getBytes(StandardCharsets.UTF_8);
+        RawCall.concat(
+            new RawCall("bad", "acme", "GET /items", T + 1).with("cost", 0).toBytes(),
+            Calls.value(List.of(good)));
     memory.take(Calls.batch("n", ++sequence, 2, T, 0), value, T + 100);
     lines = 2;
     take(T + 200, settled(bad, 0, 1), settled(good, 3, 2));

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.aggregator.Calls;
+import io.weir.aggregator.RawCall;
 import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
@@ -107,19 +108,13 @@ final class EventScanTest {
   @Test
   void scan_ofForeignRecordsAndBrokenLines_goesOn() {
     log.add(new CallsRecord(0, FROM, null, Calls.value(List.of(call("no header")))));
-    byte[] value = "{\"client\":\"acme\"\n".getBytes(StandardCharsets.UTF_8);
-    log.add(new CallsRecord(1, FROM, batch("n", 1, 1, 0), value));
+    byte[] noBatch = "client".getBytes(StandardCharsets.UTF_8);
+    log.add(new CallsRecord(1, FROM, batch("n", 1, 1, 0), noBatch));
+    byte[] free = new RawCall("free", "acme", "GET /items", FROM).with("cost", 0).toBytes();
+    byte[] withoutClient = new RawCall("x", "acme", "GET /items", FROM).with("client", 0).toBytes();
+    byte[] value = RawCall.concat(free, withoutClient);
+    log.add(new CallsRecord(2, FROM, batch("m", 1, 2, 0), value));
     append(batch("n", 2, 1, 0), FROM, call("a"));
-
-    assertEquals(List.of("a"), ids(scanAll(query(null, null, 10, null))));
-  }
-
-  @Test
-  void scan_ofAnEscapedClient_findsIt() {
-    String line =
-        new String(Calls.value(List.of(call("a"))), StandardCharsets.UTF_8)
-            .replace("\"acme\"", "\"\\u0061cme\"");
-    log.add(new CallsRecord(0, FROM, batch("n", 1, 1, 0), line.getBytes(StandardCharsets.UTF_8)));
 
     assertEquals(List.of("a"), ids(scanAll(query(null, null, 10, null))));
   }

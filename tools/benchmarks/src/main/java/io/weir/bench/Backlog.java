@@ -3,6 +3,7 @@ package io.weir.bench;
 
 import io.weir.limits.BucketKey;
 import io.weir.limits.TokenBucketLimit;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
@@ -10,7 +11,6 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.wire.BatchLines;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -74,11 +74,12 @@ final class Backlog {
       int inWindow = calls / windows;
       for (int window = 0; window < windows; window++) {
         for (int n = 0; n < inWindow; n += LINES_A_BATCH) {
-          send(producer, batch(Math.min(LINES_A_BATCH, inWindow - n)));
+          int count = Math.min(LINES_A_BATCH, inWindow - n);
+          send(producer, count, batch(count));
         }
         windowStart += WINDOW_MILLIS;
       }
-      send(producer, new byte[0]);
+      send(producer, 0, new byte[0]);
       producer.flush();
     }
     Exception failed = failure.get();
@@ -123,12 +124,11 @@ final class Backlog {
                           (windowStart + WINDOW_MILLIS) * 1_000)))));
     }
     lines += count;
-    return BatchLines.encode(calls);
+    return CallBatchWriter.encode(calls);
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // the callback receives every failure
-  private void send(KafkaProducer<byte[], byte[]> producer, byte[] value) {
-    int count = new BatchLines().find(value);
+  private void send(KafkaProducer<byte[], byte[]> producer, int count, byte[] value) {
     if (count > 0) {
       sequence++;
     }

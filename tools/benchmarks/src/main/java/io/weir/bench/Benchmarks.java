@@ -12,9 +12,9 @@ import java.util.stream.Stream;
 
 /**
  * Runs benchmarks by name: {@code cache}, {@code algorithms}, {@code cluster}, {@code check},
- * {@code interfaces}, {@code meter}, {@code heal}, {@code overload}, {@code open-overload}, {@code
- * verify}, {@code replay}, {@code watermark}. Without arguments, all benchmarks run. The arguments
- * {@code flame RECORDING SVG} draw a flame graph of a recording.
+ * {@code interfaces}, {@code calls}, {@code meter}, {@code heal}, {@code overload}, {@code
+ * open-overload}, {@code verify}, {@code replay}, {@code watermark}. Without arguments, all
+ * benchmarks run. The arguments {@code flame RECORDING SVG} draw a flame graph of a recording.
  */
 public final class Benchmarks {
   private static final Duration WARM_UP = Duration.ofSeconds(8);
@@ -35,6 +35,7 @@ public final class Benchmarks {
                 "cluster",
                 "check",
                 "interfaces",
+                "calls",
                 "meter",
                 "heal",
                 "overload",
@@ -63,6 +64,7 @@ public final class Benchmarks {
           case "cluster" -> new ClusterBenchmark(out).run(folder);
           case "check" -> new CheckBenchmark(WARM_UP.multipliedBy(4), LENGTH, out).run(folder);
           case "interfaces" -> new InterfaceBenchmark(out).run(folder);
+          case "calls" -> new CallsBenchmark(out).run();
           case "meter" -> new MeterBenchmark(METER_CALLS, out).run(folder);
           case "heal" -> {
             new FlushComparison(out).run(folder);
@@ -77,7 +79,7 @@ public final class Benchmarks {
               throw new IllegalArgumentException(
                   "no benchmark '"
                       + name
-                      + "'; there are cache, algorithms, cluster, check, interfaces, meter, heal, overload, open-overload, verify, replay, watermark");
+                      + "'; there are cache, algorithms, cluster, check, interfaces, calls, meter, heal, overload, open-overload, verify, replay, watermark");
         }
       } finally {
         delete(folder);

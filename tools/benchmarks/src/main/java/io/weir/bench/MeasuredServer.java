@@ -63,6 +63,9 @@ final class MeasuredServer implements AutoCloseable {
     if (Runtime.version().feature() >= 21) {
       command.add("--enable-native-access=ALL-UNNAMED");
     }
+    if (Runtime.version().feature() >= 24) {
+      command.add("--sun-misc-unsafe-memory-access=allow");
+    }
     if (options != null) {
       command.addAll(List.of(options.split(" ")));
     }

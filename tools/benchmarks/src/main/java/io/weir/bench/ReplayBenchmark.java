@@ -4,6 +4,7 @@ package io.weir.bench;
 import io.weir.cli.WeirCommand;
 import io.weir.limits.BucketKey;
 import io.weir.limits.TokenBucketLimit;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
@@ -11,7 +12,6 @@ import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Stamp;
 import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.BatchLines;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -77,7 +77,7 @@ final class ReplayBenchmark {
           lines.add(call(from, sent + i));
         }
         ProducerRecord<byte[], byte[]> record =
-            new ProducerRecord<>(Topics.CALLS.name(), 0, null, BatchLines.encode(lines));
+            new ProducerRecord<>(Topics.CALLS.name(), 0, null, CallBatchWriter.encode(lines));
         BatchHeaderCodec.encode(header).forEach((name, value) -> record.headers().add(name, value));
         producer.send(record);
         if (count == 0) {

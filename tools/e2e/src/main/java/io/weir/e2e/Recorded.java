@@ -20,7 +20,7 @@ public final class Recorded {
 
   private Recorded() {}
 
-  /** One record: its headers as text, and each line of its value as JSON. */
+  /** One record: its headers as text, and its value as JSON, one node for each call or line. */
   public record Row(int partition, Map<String, String> headers, List<JsonNode> lines) {
     /**
      * Returns an id of this batch of calls; null if the record is not a batch of calls. If a node
@@ -43,7 +43,7 @@ public final class Recorded {
     }
 
     /**
-     * Returns an id of a line of this batch. If a node sends a line again, in any batch, the id is
+     * Returns an id of a call of this batch. If a node sends a call again, in any batch, the id is
      * the same.
      */
     public String position(int line) {
@@ -77,7 +77,9 @@ public final class Recorded {
                 headers.put(header.key(), new String(header.value(), StandardCharsets.UTF_8)));
     List<JsonNode> lines = new ArrayList<>();
     byte[] value = record.value();
-    if (value != null) {
+    if (value != null && "calls".equals(headers.get("weir-type"))) {
+      lines = RecordedCalls.of(value);
+    } else if (value != null) {
       for (String line : new String(value, StandardCharsets.UTF_8).split("\n", -1)) {
         if (!line.isBlank()) {
           lines.add(JSON.readTree(line));

@@ -8,7 +8,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.servers.testing.TopicContents;
 import io.weir.testing.Await;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.log.HeaderValues;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.DecidedBy;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -68,7 +71,7 @@ final class BadInputIT {
       String position = call(check, "last");
 
       Map<String, String> reasons = awaitQuarantine(kafka, bad.size());
-      send(kafka, Map.of("goodbye", goodbye(bad.size())));
+      send(kafka, Map.of("final-heartbeat", finalHeartbeat(bad.size())));
       bad.keySet().forEach(name -> assertTrue(reasons.containsKey(name), name + " in " + reasons));
       reasons.forEach((name, reason) -> assertTrue(reason.length() > 5, name + ": " + reason));
 
@@ -90,33 +93,51 @@ final class BadInputIT {
   private static Map<String, ProducerRecord<byte[], byte[]>> badRecords() {
     long now = System.currentTimeMillis();
     Map<String, ProducerRecord<byte[], byte[]>> records = new LinkedHashMap<>();
-    records.put("no-headers", record("garbage", Map.of()));
-    records.put("wrong-count", record(line(now), batch(1, 2)));
-    records.put("huge-count", record(line(now), batch(2, 2_000_000_000)));
-    records.put("negative-batch", record(line(now), batch(-5, 1)));
-    records.put("not-json", record("{\"id\":", batch(1, 1)));
-    records.put("no-client", record(line(now).replace("\"client\":\"acme\",", ""), batch(2, 1)));
-    records.put("cost-zero", record(line(now).replace("\"cost\":1", "\"cost\":0"), batch(3, 1)));
-    records.put("from-the-future", record(line(now + 3_600_000), batch(4, 1)));
-    records.put("too-old", record(line(now - 36L * 86_400_000), batch(5, 1)));
-    records.put("empty-line", record("\u0000", batch(6, 1)));
+    byte[] good = batchOf(now);
+    records.put("no-headers", record(good, Map.of()));
+    records.put("wrong-count", record(good, batch(1, 2)));
+    records.put("huge-count", record(good, batch(2, 2_000_000_000)));
+    records.put("negative-batch", record(good, batch(-5, 1)));
+    records.put("not-a-batch", record(bytes("{\"id\":"), batch(1, 1)));
+    byte zero = 0;
+    records.put(
+        "no-client", record(AlteredBatch.withField(good, AlteredBatch.CLIENT, zero), batch(1, 1)));
+    records.put(
+        "cost-zero", record(AlteredBatch.withField(good, AlteredBatch.COST, zero), batch(2, 1)));
+    records.put("from-the-future", record(batchOf(now + 3_600_000), batch(3, 1)));
+    records.put("too-old", record(batchOf(now - 36L * 86_400_000), batch(4, 1)));
+    records.put(
+        "no-endpoint",
+        record(AlteredBatch.withField(good, AlteredBatch.ENDPOINT, zero), batch(5, 1)));
     records.forEach((name, record) -> record.headers().add("test", bytes(name)));
     return records;
   }
 
-  /** The stranger holds nothing more, so that windows do not wait for it. */
-  private static ProducerRecord<byte[], byte[]> goodbye(int records) {
+  /** Returns the final heartbeat of the invented node, so that windows do not wait for it. */
+  private static ProducerRecord<byte[], byte[]> finalHeartbeat(int records) {
     Map<String, String> headers = batch(records, 0);
-    headers.put("lines_before", "6");
+    headers.put("lines_before", "5");
     headers.put("departing", "true");
-    return record("", headers);
+    return record(new byte[0], headers);
   }
 
-  private static String line(long decidedAtMillis) {
-    return "{\"id\":\"bad\",\"client\":\"acme\",\"endpoint\":\"-\",\"meter\":\"calls\",\"cost\":1,"
-        + "\"allowed\":true,\"decided_by\":\"cache\",\"decided_at_ms\":"
-        + decidedAtMillis
-        + "}";
+  private static byte[] batchOf(long decidedAtMillis) {
+    return CallBatchWriter.encode(
+        List.of(
+            new CallEvent(
+                "bad",
+                false,
+                "acme",
+                CallEvent.DEFAULT_ENDPOINT,
+                CallEvent.DEFAULT_METER,
+                1,
+                true,
+                DecidedBy.CACHE,
+                null,
+                1,
+                decidedAtMillis,
+                null,
+                List.of())));
   }
 
   private static Map<String, String> batch(long sequence, int count) {
@@ -131,9 +152,8 @@ final class BadInputIT {
     return headers;
   }
 
-  private static ProducerRecord<byte[], byte[]> record(String value, Map<String, String> headers) {
-    ProducerRecord<byte[], byte[]> record =
-        new ProducerRecord<>("weir.calls.v1", 0, null, bytes(value));
+  private static ProducerRecord<byte[], byte[]> record(byte[] value, Map<String, String> headers) {
+    ProducerRecord<byte[], byte[]> record = new ProducerRecord<>("weir.calls.v1", 0, null, value);
     headers.forEach((name, text) -> record.headers().add(name, bytes(text)));
     return record;
   }

@@ -242,10 +242,10 @@ final class CallBook {
     for (LogLines.Line line : lines) {
       String place = line.position().toString();
       LogLines.Line other = lineAt.putIfAbsent(place, line);
-      if (other != null && !other.text().equals(line.text())) {
+      if (other != null && !other.isSame(line)) {
         throw new InvariantBroken(
             Invariant.BILLED,
-            "two lines have the place " + place + ": " + other.text() + line.text());
+            "two lines have the place " + place + ": " + other.call() + ", " + line.call());
       }
       if (other == null && !answered.containsKey(place)) {
         checkUnanswered(line, place, placeOfUnanswered);
@@ -261,7 +261,7 @@ final class CallBook {
             "a caller received "
                 + expected
                 + ", but the log has "
-                + (found == null ? null : found.text()));
+                + (found == null ? null : found.call()));
       }
     }
   }
@@ -270,7 +270,7 @@ final class CallBook {
       LogLines.Line line, String place, Map<String, String> placeOfUnanswered) {
     String id = line.call().id();
     if (!unanswered.contains(id) && line.call().idFromCaller()) {
-      throw new InvariantBroken(Invariant.BILLED, "no caller sent " + line.text());
+      throw new InvariantBroken(Invariant.BILLED, "no caller sent " + line.call());
     }
     String other = line.call().idFromCaller() ? null : placeOfUnanswered.put(id, place);
     if (other != null) {

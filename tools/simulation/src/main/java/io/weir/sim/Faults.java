@@ -2,11 +2,15 @@
 package io.weir.sim;
 
 import io.weir.sim.SimulatedJournal.Trouble;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.DecidedBy;
 import io.weir.topics.wire.BatchHeaderCodec;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +23,23 @@ import java.util.function.LongConsumer;
 final class Faults {
   private static final int MAX_SNAPSHOTS = 8;
   private static final long SNAPSHOT_MICROS = 300_000;
+
+  /** The call in batches that have wrong headers. */
+  private static final CallEvent STRANGERS_CALL =
+      new CallEvent(
+          "unsent",
+          false,
+          "stranger",
+          CallEvent.DEFAULT_ENDPOINT,
+          CallEvent.DEFAULT_METER,
+          1,
+          true,
+          DecidedBy.NONE,
+          null,
+          1,
+          1_000,
+          null,
+          List.of());
 
   private final World world;
   private final Chance chance;
@@ -256,8 +277,11 @@ final class Faults {
       return;
     }
     int partition = chance.between(0, world.kafka().partitions() - 1);
-    int lines = chance.between(1, 3);
-    byte[] value = "{\"not\":\"a call\"\n".repeat(lines).getBytes(StandardCharsets.UTF_8);
+    int lines = chance.between(0, 2);
+    byte[] value =
+        lines == 0
+            ? "not a batch".getBytes(StandardCharsets.UTF_8)
+            : CallBatchWriter.encode(Collections.nCopies(lines, STRANGERS_CALL));
     Map<String, byte[]> headers =
         chance.percent(50)
             ? Map.of()
@@ -265,7 +289,7 @@ final class Faults {
                 new BatchHeader("stranger", 1, 1, lines + 1, 1_000, 0, false));
     world.kafka().calls(partition).append(null, value, headers);
     badRecords++;
-    badLines += lines;
+    badLines += Math.max(1, lines); // a value that is not a batch counts as one line
   }
 
   /** Returns the number of records that the quarantine must contain. */

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.sim;
 
+import io.weir.topics.calls.CallBatchReader;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.CallLineCodec;
-import io.weir.topics.wire.LineDigest;
 import io.weir.topics.wire.MalformedRecordException;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The lines of a partition of the calls topic. This class reads lines in the simplest way, and
- * shares no parser with the code under test.
- */
+/** The lines of a partition of the calls topic. */
 final class LogLines {
   private LogLines() {}
 
@@ -25,16 +20,13 @@ final class LogLines {
    *
    * @param entry the record that contains the line
    * @param position position of the line in its journal
-   * @param text the line as recorded
    * @param call the call in the line
+   * @param digest the number that the line adds to {@code events_digest}
    */
-  record Line(SimulatedLog.Entry entry, UsagePosition position, String text, CallEvent call) {
-    /** Returns the number that the line adds to {@code events_digest}. */
-    long digest() {
-      byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-      return BatchHeaderCodec.digestsLines(entry.headers()::get)
-          ? LineDigest.of(bytes, 0, bytes.length)
-          : call.digest();
+  record Line(SimulatedLog.Entry entry, UsagePosition position, CallEvent call, long digest) {
+    /** Returns whether another line has the same members. */
+    boolean isSame(Line other) {
+      return digest == other.digest && call.equals(other.call);
     }
   }
 
@@ -43,25 +35,44 @@ final class LogLines {
    * batches.
    */
   static List<Line> of(int partition, SimulatedLog log) {
+    CallBatchReader reader = new CallBatchReader();
     List<Line> lines = new ArrayList<>();
     for (SimulatedLog.Entry entry : log.all()) {
-      lines.addAll(of(partition, entry));
+      lines.addAll(of(partition, entry, reader));
     }
     return lines;
   }
 
   /** Returns the lines of a record; empty if the record is not a batch. */
   static List<Line> of(int partition, SimulatedLog.Entry entry) {
+    return of(partition, entry, new CallBatchReader());
+  }
+
+  private static List<Line> of(int partition, SimulatedLog.Entry entry, CallBatchReader reader) {
     BatchHeader header = header(entry);
-    List<String> texts = new String(entry.value(), StandardCharsets.UTF_8).lines().toList();
-    if (header == null || header.isHeartbeat() || header.count() != texts.size()) {
+    if (header == null || header.isHeartbeat() || !isBatch(entry, header, reader)) {
       return List.of();
     }
     List<Line> lines = new ArrayList<>();
-    for (int i = 0; i < texts.size(); i++) {
-      lines.add(line(partition, entry, header, header.linesBefore() + i + 1, texts.get(i)));
+    for (int line = 1; line <= header.count(); line++) {
+      lines.add(
+          new Line(
+              entry,
+              new UsagePosition(
+                  partition, header.node(), header.nodeEpoch(), header.linesBefore() + line),
+              call(reader, line),
+              reader.digest(line)));
     }
     return lines;
+  }
+
+  private static boolean isBatch(
+      SimulatedLog.Entry entry, BatchHeader header, CallBatchReader reader) {
+    try {
+      return reader.read(entry.value()) == header.count();
+    } catch (MalformedRecordException notABatch) {
+      return false;
+    }
   }
 
   /** Returns the header of a batch; null if the record is not a batch. */
@@ -73,15 +84,9 @@ final class LogLines {
     }
   }
 
-  private static Line line(
-      int partition, SimulatedLog.Entry entry, BatchHeader header, long number, String text) {
-    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+  private static CallEvent call(CallBatchReader reader, int line) {
     try {
-      return new Line(
-          entry,
-          new UsagePosition(partition, header.node(), header.nodeEpoch(), number),
-          text,
-          CallLineCodec.decode(bytes, 0, bytes.length));
+      return reader.call(line);
     } catch (MalformedRecordException malformed) {
       throw new InvariantBroken(
           InvariantBroken.Invariant.BILLED, "a line of a batch cannot be read: " + malformed);

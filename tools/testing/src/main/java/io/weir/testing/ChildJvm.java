@@ -18,6 +18,9 @@ public final class ChildJvm {
   private static final String PROPERTY = "weir.test.child";
   private static final int FIRST_WITH_NATIVE_ACCESS = 21;
 
+  /** The first version that warns of {@code sun.misc.Unsafe}, which protobuf-java uses. */
+  private static final int FIRST_WITH_UNSAFE_WARNING = 24;
+
   private ChildJvm() {}
 
   /**
@@ -32,6 +35,9 @@ public final class ChildJvm {
     command.add("-Xmx" + heap);
     if (Runtime.version().feature() >= FIRST_WITH_NATIVE_ACCESS) {
       command.add("--enable-native-access=ALL-UNNAMED");
+    }
+    if (Runtime.version().feature() >= FIRST_WITH_UNSAFE_WARNING) {
+      command.add("--sun-misc-unsafe-memory-access=allow");
     }
     String further = System.getProperty(PROPERTY, "").strip();
     if (!further.isEmpty()) {

@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  *     another type. The header is also null for a replay of quarantined lines with their original
  *     positions. The replayed lines already have a place in the log, and their order in the replay
  *     is wrong
- * @param value the lines of the batch; empty for a heartbeat and for a record without a value
+ * @param value the encoded lines of the batch; empty for a heartbeat and for a record without a
+ *     value
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never modified
 public record CallsRecord(
@@ -56,7 +57,7 @@ public record CallsRecord(
    * sets the timestamp.
    *
    * @param partition partition to which the clients of all lines belong
-   * @param lines the lines, as many as the header states; empty for a heartbeat
+   * @param lines the encoded lines, whose number is in the header; empty for a heartbeat
    */
   public static ProducerRecord<byte[], byte[]> produced(
       int partition, BatchHeader header, byte[] lines) {

@@ -58,7 +58,6 @@ public record CallEvent(
     @Nullable CallSettlement settlement,
     @Nullable BilledIn billing) {
 
-  private static final long FNV_PRIME = 0x100000001b3L;
   private static final int FINGERPRINT_BYTES = 16;
 
   /** The meter of a call that does not specify a meter. */
@@ -212,34 +211,5 @@ public record CallEvent(
     return Base64.getEncoder()
         .withoutPadding()
         .encodeToString(Arrays.copyOf(sha256.digest(), FINGERPRINT_BYTES));
-  }
-
-  private static long fnv(long hash, String text) {
-    for (int i = 0; i < text.length(); i++) {
-      hash = (hash ^ text.charAt(i)) * FNV_PRIME;
-    }
-    return hash;
-  }
-
-  /**
-   * Returns the number that this event adds to {@code events_digest}. The digest of a row is the
-   * sum of the numbers of its distinct calls and settlements, modulo 2^64. The order of the events
-   * does not affect the digest. If an event is missing, repeated or changed, the digest very
-   * probably differs. The digest detects accidents, but does not protect against forgery.
-   *
-   * <p>The number is FNV-1a (64 bit, Fowler/Noll/Vo) over the UTF-16 units of the id, followed by
-   * the signed cost (negative if the call was denied). For a settlement, the bitwise complement of
-   * the actual cost follows the cost. Finally, the 64-bit mixer of SplitMix (Steele, Lea, Flood,
-   * "Fast splittable pseudorandom number generators", OOPSLA 2014) mixes the result.
-   */
-  public long digest() {
-    long hash = fnv(0xcbf29ce484222325L, id);
-    hash = (hash ^ (allowed ? cost : -cost)) * FNV_PRIME;
-    if (settlement != null) {
-      hash = (hash ^ ~settlement.actualCost()) * FNV_PRIME;
-    }
-    hash = (hash ^ (hash >>> 30)) * 0xbf58476d1ce4e5b9L;
-    hash = (hash ^ (hash >>> 27)) * 0x94d049bb133111ebL;
-    return hash ^ (hash >>> 31);
   }
 }

@@ -22,11 +22,6 @@ public final class BatchHeaderCodec {
   /** The value of {@link #TYPE_HEADER} on a batch of calls. */
   public static final String TYPE = "calls";
 
-  /** The header of a batch whose digests cover whole lines; see {@link LineDigest}. */
-  private static final String DIGEST_HEADER = "digest";
-
-  private static final String OF_WHOLE_LINES = "line";
-
   /** An integer of ASCII digits, without a plus sign. */
   private static final Pattern INTEGER = Pattern.compile("-?\\d{1,19}");
 
@@ -45,24 +40,10 @@ public final class BatchHeaderCodec {
     if (header.linesBeforeEpoch() > 0) {
       headers.put("lines_before_epoch", utf8(header.linesBeforeEpoch()));
     }
-    if (!header.isHeartbeat()) {
-      headers.put(DIGEST_HEADER, utf8(OF_WHOLE_LINES));
-    }
     if (header.departing()) {
       headers.put("departing", utf8("true"));
     }
     return headers;
-  }
-
-  /**
-   * Returns whether the digests of a batch cover whole lines. In batches of older nodes, the
-   * digests cover only the id, the cost, the verdict and the actual cost.
-   *
-   * @param headers function that returns a header's value; null if the record has no such header
-   */
-  public static boolean digestsLines(Function<String, byte @Nullable []> headers) {
-    byte[] digest = headers.apply(DIGEST_HEADER);
-    return digest != null && new String(digest, StandardCharsets.UTF_8).equals(OF_WHOLE_LINES);
   }
 
   /**

@@ -3,17 +3,12 @@ package io.weir.topics.wire;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.networknt.schema.InputFormat;
 import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
-import io.weir.limits.BilledIn;
 import io.weir.limits.BillingPeriod;
-import io.weir.topics.model.CallEvent;
-import io.weir.topics.model.CallSettlement;
-import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageCount;
 import io.weir.topics.model.UsageKey;
@@ -41,38 +36,6 @@ final class BillingPeriodsTest {
   private static final UsageWindow WINDOW = new UsageWindow(1_763_690_400_000L, 1_763_691_300_000L);
   private static final UsageCount COUNT =
       new UsageCount(10_432, 10_432, 57, 3, 2, 0, 10_489, 8_000, 8_812, -2L, 7);
-
-  private static CallEvent call() {
-    return new CallEvent(
-            "7f1c",
-            true,
-            "acme/ü",
-            "GET /v1/items",
-            "calls",
-            2,
-            true,
-            DecidedBy.NONE,
-            null,
-            7,
-            1_763_690_401_234L,
-            null,
-            List.of())
-        .billedIn(new BilledIn(NOVEMBER, OCTOBER));
-  }
-
-  @Test
-  void callLine_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
-    assertLine("call-line.json", call());
-    assertLine(
-        "call-line-settlement.json", call().settledAt(new CallSettlement(12, 1_763_690_404_000L)));
-  }
-
-  private static void assertLine(String name, CallEvent call) throws Exception {
-    byte[] bytes = CallLineCodec.encode(call);
-
-    assertEquals(stored("v2/" + name), text(bytes));
-    assertEquals(call, CallLineCodec.decode(bytes, 0, bytes.length));
-  }
 
   @Test
   void usageRows_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
@@ -146,72 +109,6 @@ final class BillingPeriodsTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "\"billing_period\":\"2025-11-21\",",
-        "\"billing_zone\":\"Asia/Kathmandu\"",
-        "\"billing_period_start_ms\":1763662500000,",
-        "\"billing_period_end_ms\":1766254500000,",
-        "\"billing_period_before\":\"2025-10-21\",",
-        ",\"billing_period_before_start_ms\":1760984100000"
-      })
-  void callLine_halfOfThePeriod_isRefused(String member) throws Exception {
-    String line = stored("v2/call-line.json");
-    assertTrue(line.contains(member), line);
-
-    assertRefused(line.replace(member, "").replace(",,", ","));
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "1763662500000>1763690401235", // the period begins after the call
-        "1766254500000>1763690401234", // the period ends before the call
-        "1766254500000>9007199254740992",
-        "1760984100000>1763662500000", // the previous period is empty
-        "\"2025-11-21\">\"2025-11\"",
-        "\"2025-11-21\">\"2025-11-31\"",
-        "\"2025-10-21\">\"\"",
-        "\"2025-10-21\">7",
-        "Asia/Kathmandu>"
-      })
-  void callLine_periodThatIsNone_isRefused(String change) throws Exception {
-    String[] sides = change.split(">", 2);
-
-    assertRefused(stored("v2/call-line.json").replace(sides[0], sides[1]));
-  }
-
-  private static void assertRefused(String line) {
-    byte[] bytes = bytes(line);
-
-    assertThrows(
-        MalformedRecordException.class, () -> CallLineCodec.decode(bytes, 0, bytes.length), line);
-  }
-
-  @Test
-  void callLine_secondDayOfThePeriod_needsNoPeriodBefore() throws Exception {
-    String line =
-        stored("v2/call-line.json")
-            .replace(
-                ",\"billing_period_before\":\"2025-10-21\","
-                    + "\"billing_period_before_start_ms\":1760984100000",
-                "");
-    assertRefused(line);
-    byte[] later = bytes(line.replace("1763690401234", "1763748900000"));
-
-    CallEvent call = CallLineCodec.decode(later, 0, later.length);
-
-    assertEquals(new BilledIn(NOVEMBER, null), call.billing());
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "call-line v1/call-line.json",
-        "call-line v1/call-line-least.json",
-        "call-line v1/call-line-settlement.json",
-        "call-line v1/call-line-settlement-placed.json",
-        "call-line v1/call-line-without-algorithm.json",
-        "call-line v2/call-line.json",
-        "call-line v2/call-line-settlement.json",
         "ledger-row v1/ledger-final.json",
         "ledger-row v1/ledger-adjustment.json",
         "ledger-row v1/ledger-adjustment-others.json",
@@ -241,11 +138,6 @@ final class BillingPeriodsTest {
             row.replace(",\"billing_zone\":\"Asia/Kathmandu\"", ""))) {
       assertTrue(!violations("ledger-row", broken).isEmpty(), broken);
     }
-    assertTrue(
-        !violations(
-                "call-line",
-                stored("v2/call-line.json").replace(",\"billing_zone\":\"Asia/Kathmandu\"", ""))
-            .isEmpty());
   }
 
   private static List<String> violations(String schema, String record) throws IOException {

@@ -46,9 +46,6 @@ final class DecoderFuzzTest {
       Map.ofEntries(
           Map.entry("accuracy.json", PartitionAccuracyCodec::decode),
           Map.entry("cache-loss.json", CacheLossCodec::decode),
-          Map.entry("call-line-least.json", DecoderFuzzTest::line),
-          Map.entry("call-line-settlement.json", DecoderFuzzTest::line),
-          Map.entry("call-line.json", DecoderFuzzTest::line),
           Map.entry("correction.json", CorrectionCodec::decode),
           Map.entry("ledger-adjustment.json", LedgerRowCodec::decode),
           Map.entry("ledger-close.json", LedgerRowCodec::decode),
@@ -58,7 +55,6 @@ final class DecoderFuzzTest {
           Map.entry("settlement-before.json", SettlementVerdictCodec::decode),
           Map.entry("settlement-refused.json", SettlementVerdictCodec::decode),
           Map.entry("usage-state.json", UsageStateCodec::decode),
-          Map.entry("v2/call-line.json", DecoderFuzzTest::line),
           Map.entry("v2/ledger-final.json", LedgerRowCodec::decode),
           Map.entry("v2/usage-state.json", UsageStateCodec::decode));
 
@@ -67,9 +63,6 @@ final class DecoderFuzzTest {
       strings = {
         "accuracy.json",
         "cache-loss.json",
-        "call-line-least.json",
-        "call-line-settlement.json",
-        "call-line.json",
         "correction.json",
         "ledger-adjustment.json",
         "ledger-close.json",
@@ -77,7 +70,6 @@ final class DecoderFuzzTest {
         "progress.json",
         "restored.json",
         "usage-state.json",
-        "v2/call-line.json",
         "v2/ledger-final.json",
         "v2/usage-state.json"
       })
@@ -97,10 +89,6 @@ final class DecoderFuzzTest {
         throw new AssertionError(new String(bytes, StandardCharsets.UTF_8), escaped);
       }
     }
-  }
-
-  private static Object line(byte[] bytes) throws MalformedRecordException {
-    return CallLineCodec.decode(bytes, 0, bytes.length);
   }
 
   private static byte[] damaged(byte[] stored, Random random) {

@@ -6,25 +6,18 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.limits.FixedWindowLimit;
-import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.Correction;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CacheRestored;
-import io.weir.topics.model.CallEvent;
-import io.weir.topics.model.CallSettlement;
-import io.weir.topics.model.Charge;
 import io.weir.topics.model.CloseRow;
-import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Outcome;
 import io.weir.topics.model.SettlementVerdict.Standing;
-import io.weir.topics.model.Stamp;
 import io.weir.topics.model.UsageCount;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsagePosition;
@@ -51,112 +44,6 @@ final class StoredBytesTest {
       new UsageCount(10_432, 10_432, 57, 3, 2, 0, 10_489, 8_000, 8_812, -2L, 7);
 
   @Test
-  void callLine_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
-    CallEvent call =
-        new CallEvent(
-            "7f1c",
-            true,
-            "acme/ü",
-            "GET /v1/items",
-            "calls",
-            2,
-            true,
-            DecidedBy.CACHE,
-            "burst",
-            7,
-            1_763_690_401_234L,
-            "203.0.113.0/24",
-            List.of(
-                new Charge(
-                    "w1:{4:acme}:5:burst",
-                    2,
-                    new TokenBucketLimit(100, 100, 60_000_000),
-                    new Stamp(1_763_690_000_000_000L, 3, 9, 1_763_690_406_600_000L)),
-                new Charge(
-                    "w1:{4:acme}:5:month@1764547200",
-                    2,
-                    new QuotaLimit(1_000, 1_764_547_200_000_000L),
-                    null),
-                new Charge(
-                    "w1:{4:acme}:6:minute@1763690460",
-                    2,
-                    new FixedWindowLimit(50, 1_763_690_460_000_000L, 60_000_000),
-                    null)));
-
-    byte[] bytes = CallLineCodec.encode(call);
-
-    assertEquals(stored("call-line.json"), text(bytes));
-    assertEquals(call, CallLineCodec.decode(bytes, 0, bytes.length));
-  }
-
-  /** A limit without an algorithm, as older releases wrote it. */
-  @Test
-  void callLine_withoutAlgorithm_isReadByItsMembers() throws Exception {
-    byte[] bytes = stored("call-line-without-algorithm.json").getBytes(StandardCharsets.UTF_8);
-
-    List<Charge> charges = CallLineCodec.decode(bytes, 0, bytes.length).charges();
-
-    assertEquals(new TokenBucketLimit(100, 100, 60_000_000), charges.get(0).limit());
-    assertEquals(new QuotaLimit(1_000, 1_764_547_200_000_000L), charges.get(1).limit());
-  }
-
-  @Test
-  void callLine_algorithmIsNotKnown_orOfNoRecord_isRefusedWithItsName() throws Exception {
-    requireRefused("gcra", "'gcra'");
-    requireRefused("sliding-log", "a record must not contain a sliding-log bucket");
-  }
-
-  private static void requireRefused(String algorithm, String reason) throws Exception {
-    byte[] bytes =
-        stored("call-line.json")
-            .replace("fixed-window", algorithm)
-            .getBytes(StandardCharsets.UTF_8);
-
-    MalformedRecordException refused =
-        assertThrows(
-            MalformedRecordException.class, () -> CallLineCodec.decode(bytes, 0, bytes.length));
-
-    assertTrue(String.valueOf(refused.getMessage()).contains(reason), refused::toString);
-  }
-
-  @Test
-  void settlementLine_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
-    CallEvent call =
-        new CallEvent(
-            "7f1c",
-            true,
-            "acme/ü",
-            "GET /v1/items",
-            "calls",
-            2,
-            true,
-            DecidedBy.CACHE,
-            "burst",
-            7,
-            1_763_690_401_234L,
-            null,
-            List.of(
-                new Charge(
-                    "w1:{4:acme}:5:burst",
-                    2,
-                    new TokenBucketLimit(100, 100, 60_000_000),
-                    new Stamp(1_763_690_000_000_000L, 3, 9, 1_763_690_406_600_000L))));
-    CallEvent settlement = call.settledAt(new CallSettlement(12, 1_763_690_404_000L));
-
-    byte[] bytes = CallLineCodec.encode(settlement);
-
-    assertEquals(stored("call-line-settlement.json"), text(bytes));
-    assertEquals(settlement, CallLineCodec.decode(bytes, 0, bytes.length));
-
-    CallEvent placed =
-        call.settledAt(
-            new CallSettlement(12, 1_763_690_404_000L, new UsagePosition(3, "node-a", 1, 57)));
-    byte[] placedBytes = CallLineCodec.encode(placed);
-    assertEquals(stored("call-line-settlement-placed.json"), text(placedBytes));
-    assertEquals(placed, CallLineCodec.decode(placedBytes, 0, placedBytes.length));
-  }
-
-  @Test
   void settlementVerdict_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
     UsagePosition at = new UsagePosition(3, "node-b", 1, 9);
     agrees(
@@ -181,30 +68,6 @@ final class StoredBytesTest {
 
     assertEquals(stored(name), text(bytes));
     assertEquals(verdict, SettlementVerdictCodec.decode(bytes));
-  }
-
-  @Test
-  void callLine_withoutOptionalMembers_agreesWithTheStoredBytes() throws Exception {
-    CallEvent call =
-        new CallEvent(
-            "7f1d",
-            false,
-            "acme",
-            "-",
-            "calls",
-            1,
-            false,
-            DecidedBy.NONE,
-            null,
-            0,
-            5,
-            null,
-            List.of());
-
-    byte[] bytes = CallLineCodec.encode(call);
-
-    assertEquals(stored("call-line-least.json"), text(bytes));
-    assertEquals(call, CallLineCodec.decode(bytes, 0, bytes.length));
   }
 
   @Test

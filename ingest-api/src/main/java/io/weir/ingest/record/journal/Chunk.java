@@ -12,8 +12,8 @@ import java.util.List;
  * @param count number of lines, ≥ 1
  * @param oldestEpochMillis lower bound of the decision times of the lines' calls, in milliseconds
  *     since the epoch; 0 when unknown
- * @param lines the lines, each terminated by a line feed; the array is not copied and must not be
- *     modified
+ * @param lines the encoded lines: a batch, as in the value of a record of the calls topic. The
+ *     array is not copied and must not be modified
  */
 @SuppressWarnings("ArrayRecordComponent") // not copied on this hot path
 public record Chunk(
@@ -36,8 +36,8 @@ public record Chunk(
   }
 
   /**
-   * Concatenates the lines of chunks. If there is only one chunk, returns the chunk's own array,
-   * not a copy.
+   * Concatenates the encoded lines of chunks. The result is a batch of all these lines. If there is
+   * only one chunk, returns the chunk's own array, not a copy.
    */
   public static byte[] join(List<Chunk> chunks) {
     if (chunks.size() == 1) {

@@ -4,6 +4,7 @@ package io.weir.e2e.audit;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.e2e.Recorded;
+import io.weir.servers.testing.TopicContents;
 import io.weir.testing.Await;
 import java.io.IOException;
 import java.net.URLEncoder;
@@ -24,8 +25,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Compares the responses to callers with the audit log, the audit log with the ledger, and the
- * ledger with the reports of every aggregator. Shares no code with Weir, and reads the records as
- * JSON.
+ * ledger with the reports of every aggregator. Shares no code with Weir.
  */
 final class Audit {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -200,8 +200,8 @@ final class Audit {
     return sums;
   }
 
-  private long quarantined() throws IOException {
-    return Recorded.all(deployment.kafka(), "weir.quarantine.v1").size();
+  private long quarantined() {
+    return TopicContents.read(deployment.kafka(), "weir.quarantine.v1").size();
   }
 
   private void awaitClosed(String url, Instant time) throws InterruptedException {

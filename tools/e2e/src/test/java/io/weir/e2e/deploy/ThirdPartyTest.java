@@ -31,6 +31,6 @@ final class ThirdPartyTest {
     assertFalse(artifacts.isEmpty(), "cli/target/lib is empty; build with mvn package");
     assertEquals(
         List.of(),
-        artifacts.stream().filter(artifact -> !page.contains(":" + artifact + "` | ")).toList());
+        artifacts.stream().filter(artifact -> !page.contains(":" + artifact + "\n")).toList());
   }
 }

@@ -2,13 +2,12 @@
 package io.weir.e2e.healing;
 
 import io.weir.testing.Await;
+import io.weir.topics.calls.CallBatchReader;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.BatchLines;
-import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -85,9 +84,7 @@ final class CallTopic implements AutoCloseable {
     if (value == null || header.isHeartbeat() || !batches.add(batch)) {
       return;
     }
-    for (byte[] line : BatchLines.split(value)) {
-      calls.add(CallLineCodec.decode(line, 0, line.length));
-    }
+    calls.addAll(CallBatchReader.decode(value));
   }
 
   @Override

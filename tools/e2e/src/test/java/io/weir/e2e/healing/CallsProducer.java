@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.healing;
 
+import io.weir.e2e.AlteredBatch;
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.wire.CallLineCodec;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Future;
@@ -33,19 +33,21 @@ final class CallsProducer implements AutoCloseable {
     this.partitions = partitions;
   }
 
-  /** Writes batches of a line that is no call into a client's partition; their node then leaves. */
+  /** Writes batches of one malformed call into a client's partition, then a final heartbeat. */
   void fill(String client, int mebibytes) throws Exception {
-    byte[] line = new byte[FILLER_BYTES];
-    Arrays.fill(line, (byte) 'x');
+    byte[] call = CallBatchWriter.encode(List.of(call(client, "filler", 1)));
+    byte[] malformed = AlteredBatch.withField(call, AlteredBatch.COST, (byte) 0);
+    byte[] value =
+        AlteredBatch.withField(malformed, AlteredBatch.UNDEFINED, new byte[FILLER_BYTES]);
     long now = System.currentTimeMillis();
     List<Future<RecordMetadata>> sent = new ArrayList<>();
     for (int i = 0; i < 2 * mebibytes; i++) {
       sent.add(
           producer.send(
-              batch(client, line, new BatchHeader("filler", now, i + 1, 1, now, i, false))));
+              batch(client, value, new BatchHeader("filler", now, i + 1, 1, now, i, false))));
     }
-    BatchHeader goodbye = new BatchHeader("filler", now, sent.size(), 0, now, sent.size(), true);
-    sent.add(producer.send(batch(client, new byte[0], goodbye)));
+    BatchHeader finalHeartbeat = new BatchHeader("filler", now, sent.size(), 0, now, sent.size(), true);
+    sent.add(producer.send(batch(client, new byte[0], finalHeartbeat)));
     for (Future<RecordMetadata> one : sent) {
       one.get();
     }
@@ -53,24 +55,27 @@ final class CallsProducer implements AutoCloseable {
 
   /** Writes a batch of one allowed call whose header says that it has two lines. */
   void batchThatIsRefused(String client, String id, long cost) throws Exception {
-    long nowMillis = System.currentTimeMillis();
-    CallEvent call =
-        new CallEvent(
-            id,
-            false,
-            client,
-            CallEvent.DEFAULT_ENDPOINT,
-            CallEvent.DEFAULT_METER,
-            cost,
-            true,
-            DecidedBy.NONE,
-            null,
-            1,
-            nowMillis,
-            null,
-            List.of());
-    BatchHeader header = new BatchHeader("stranger", 1, 1, 2, nowMillis, 0, false);
-    producer.send(batch(client, CallLineCodec.encode(call), header)).get();
+    CallEvent call = call(client, id, cost);
+    BatchHeader header =
+        new BatchHeader("stranger", 1, 1, 2, call.decidedAtEpochMillis(), 0, false);
+    producer.send(batch(client, CallBatchWriter.encode(List.of(call)), header)).get();
+  }
+
+  private static CallEvent call(String client, String id, long cost) {
+    return new CallEvent(
+        id,
+        false,
+        client,
+        CallEvent.DEFAULT_ENDPOINT,
+        CallEvent.DEFAULT_METER,
+        cost,
+        true,
+        DecidedBy.NONE,
+        null,
+        1,
+        System.currentTimeMillis(),
+        null,
+        List.of());
   }
 
   private ProducerRecord<byte[], byte[]> batch(String client, byte[] value, BatchHeader header) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.limits;
 
+import io.weir.topics.calls.CallBatchWriter;
 import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.wire.BatchLines;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -69,7 +69,7 @@ final class InventedCalls {
     }
     sequence++;
     ProducerRecord<byte[], byte[]> record =
-        record(LINES_A_BATCH, decidedAtEpochMillis, BatchLines.encode(calls));
+        record(LINES_A_BATCH, decidedAtEpochMillis, CallBatchWriter.encode(calls));
     lines += LINES_A_BATCH;
     return record;
   }
