@@ -60,7 +60,13 @@ public final class BucketReconciler {
   private final AuditStore audits;
   private final BucketTimers timers;
   private final WaitingCorrections waiting = new WaitingCorrections();
+
+  /** The audits that have changed since the last publication. */
   private final Set<BucketAudit> touched = new LinkedHashSet<>();
+
+  /** The other audits whose changes are not stored yet. */
+  private final Set<BucketAudit> unsaved = new LinkedHashSet<>();
+
   private @Nullable CacheRestoration restoration;
 
   /** Key at which the first sweep over all buckets continues; null when this sweep is complete. */
@@ -210,23 +216,30 @@ public final class BucketReconciler {
     return Math.max(0, time.watermarkEpochMillis() - GAP_GRACE_MILLIS);
   }
 
-  /** Publishes the due corrections and stores the changed audits. */
-  public void save() {
+  private void publishAndSave() {
     publishDue();
-    for (BucketAudit audit : touched) {
+    save();
+  }
+
+  /** Stores the changed audits and figures. */
+  public void save() {
+    keepTouched();
+    for (BucketAudit audit : unsaved) {
       audits.save(audit);
     }
-    touched.clear();
+    unsaved.clear();
     accuracy.save();
     audits.trim();
   }
 
-  private void publishDue() {
+  /** Publishes the due corrections. Does not store the changed audits. */
+  public void publishDue() {
     publishTouched();
     long now = time.nowEpochMillis();
     for (String next = waiting.nextEnded(now); next != null; next = waiting.nextEnded(now)) {
       publishIfDue(next);
     }
+    keepTouched();
   }
 
   private void publishAllDue() {
@@ -234,6 +247,17 @@ public final class BucketReconciler {
     for (String next = waiting.next(); next != null; next = waiting.next()) {
       publishIfDue(next);
     }
+    keepTouched();
+  }
+
+  private void keepTouched() {
+    unsaved.addAll(touched);
+    touched.clear();
+  }
+
+  /** Returns the number of audits whose changes are not stored yet. */
+  public int unsaved() {
+    return unsaved.size() + touched.size();
   }
 
   /**
@@ -293,7 +317,7 @@ public final class BucketReconciler {
   public boolean sweep(Budget budget) {
     while (!budget.isSpent()) {
       boolean isLast = recoverFrom == null ? examineDue() : recover(recoverFrom);
-      save();
+      publishAndSave();
       if (isLast) {
         return true;
       }
@@ -349,6 +373,7 @@ public final class BucketReconciler {
       accuracy.ofBucket(audit.bucket()).add(closed);
     }
     touched.remove(audit);
+    unsaved.remove(audit);
     audits.forget(audit);
   }
 
@@ -394,7 +419,7 @@ public final class BucketReconciler {
       return true;
     }
     publishAllDue();
-    save();
+    publishAndSave();
     long now = time.nowEpochMillis();
     for (String generation : current.generations()) {
       output.restored(
@@ -415,7 +440,7 @@ public final class BucketReconciler {
       }
     }
     current.advance(chunk, chunk.size() < CHUNK_ROWS);
-    save();
+    publishAndSave();
     current.save(progress);
   }
 }

@@ -17,8 +17,8 @@ import java.util.Map;
  */
 final class EndpointRows {
   /**
-   * Maximum number of counts in memory between two records. A count takes about 150 bytes, so all
-   * counts take at most 8 MB per partition.
+   * Number of counts in memory above which {@link #trim} clears them. A count takes about 150
+   * bytes, so all counts take at most 8 MB per partition.
    */
   static final int MAX_COUNTS_IN_MEMORY = 50_000;
 

@@ -14,7 +14,7 @@ final class OpenRow {
   /** The billing period of the row's first call; null if it is the month in UTC. */
   final @Nullable BillingPeriod ownPeriod;
 
-  /** Whether the current batch has changed the row, and the change is not stored yet. */
+  /** Whether a batch has changed the row, and the change is not stored yet. */
   boolean touched;
 
   /**

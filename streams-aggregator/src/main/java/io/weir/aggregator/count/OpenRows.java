@@ -15,8 +15,8 @@ import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rows of all open windows. The rows are in a store with a write-through cache of decoded rows.
- * Not thread-safe.
+ * The rows of all open windows. The rows are in a store. Changed rows are only in memory until
+ * {@link #saveTouched} stores them. Not thread-safe.
  */
 final class OpenRows {
   /**
@@ -75,6 +75,11 @@ final class OpenRows {
     }
   }
 
+  /** Returns the number of rows that have changed since the last {@link #saveTouched}. */
+  int touched() {
+    return touched.size();
+  }
+
   /**
    * Stores each row that has changed since the last call of this method. Queues the row for
    * publication.
@@ -82,6 +87,9 @@ final class OpenRows {
   void saveTouched() {
     for (OpenRow row : touched) {
       row.touched = false;
+      if (row.closed) {
+        continue; // an adjustment has written its FINAL row
+      }
       RowCodec.begin(packer, row.ownPeriod);
       row.tally.store(members);
       store.put(row.keyBytes, RowCodec.end(packer, row.ownPeriod));
@@ -117,8 +125,8 @@ final class OpenRows {
   }
 
   /**
-   * Returns rows in ascending order of their keys, beginning with a key. Returns only rows of
-   * windows that start before a time.
+   * Returns stored rows in ascending order of their keys, beginning with a key. Returns only rows
+   * of windows that start before a time.
    */
   List<OpenRow> scan(byte[] from, long startsBeforeEpochMillis, int maxRows) {
     List<OpenRow> rows = new ArrayList<>();
@@ -136,7 +144,7 @@ final class OpenRows {
    */
   Queue<OpenRow> takeChanged() {
     if (inMemory.size() >= MAX_ROWS_IN_MEMORY) {
-      inMemory.values().removeIf(row -> !row.queued);
+      inMemory.values().removeIf(row -> !row.queued && !row.touched);
     }
     Queue<OpenRow> taken = changed;
     changed = new ArrayDeque<>();

@@ -49,6 +49,12 @@ public final class PartitionCounter {
 
   private static final byte[] CACHE_LOSS = CacheLossCodec.TYPE.getBytes(StandardCharsets.US_ASCII);
 
+  /**
+   * Maximum number of changed rows and audits that are only in memory. They take at most about 12
+   * MB.
+   */
+  private static final int MAX_UNSAVED = 10_000;
+
   private final int partition;
   private final CountSettings settings;
   private final Stores stores;
@@ -63,6 +69,9 @@ public final class PartitionCounter {
   private final LineCounter counter;
   private final CallBatchReader lines = new CallBatchReader();
   private final Packer packer = new Packer();
+
+  /** Whether changes of records are only in memory. */
+  private boolean isUnsaved;
 
   /**
    * The stores of a partition.
@@ -131,7 +140,7 @@ public final class PartitionCounter {
   public void giveUp(SourceRecord record, String reason) {
     begin(record);
     refuse(record, reason);
-    save();
+    recordTaken();
   }
 
   /** Counts the next record of the partition. */
@@ -150,7 +159,30 @@ public final class PartitionCounter {
     } catch (MalformedRecordException unreadable) {
       refuse(record, String.valueOf(unreadable.getMessage()));
     }
-    save();
+    recordTaken();
+  }
+
+  private void recordTaken() {
+    reconciler.publishDue();
+    state.counters(); // throws before the state becomes durable if the equation does not hold
+    isUnsaved = true;
+    if (rows.unsaved() + reconciler.unsaved() > MAX_UNSAVED) {
+      flush();
+    }
+  }
+
+  /**
+   * Stores the state that has changed. Between two calls, changed rows and audits are only in
+   * memory, because a row usually changes many times before a commit. Must be called before each
+   * commit.
+   */
+  public void flush() {
+    if (isUnsaved) {
+      isUnsaved = false;
+      rows.save();
+      reconciler.save();
+      state.save(stores.progress(), settings, packer);
+    }
   }
 
   /** Stores the offset of a record. */
@@ -174,11 +206,12 @@ public final class PartitionCounter {
 
   /** Writes rows of closed windows. Returns whether all rows of closed windows are written. */
   public boolean close(Budget budget) {
-    boolean nothingPending = state.pending.isEmpty();
-    boolean done = ledger.close(budget);
-    if (!nothingPending) {
-      save();
+    if (state.pending.isEmpty()) {
+      return true;
     }
+    flush(); // the ledger reads the rows from the store
+    boolean done = ledger.close(budget);
+    isUnsaved = true;
     return done;
   }
 
@@ -186,16 +219,19 @@ public final class PartitionCounter {
    * Publishes the figures of open windows and the progress. Returns whether the round is complete.
    */
   public boolean publish(Budget budget) {
+    flush();
     return figures.publish(budget);
   }
 
   /** Publishes the accuracy figures of the cache if they have changed. */
   public void publishAccuracy() {
+    flush();
     reconciler.publishAccuracy(state.appendEpochMillis);
   }
 
   /** Continues the restoration of a cache. Returns whether no work is left at present. */
   public boolean restore(Budget budget) {
+    flush();
     return reconciler.continueRestoration(budget);
   }
 
@@ -204,6 +240,7 @@ public final class PartitionCounter {
    * checked.
    */
   public boolean sweep(Budget budget) {
+    flush();
     return reconciler.sweep(budget);
   }
 
@@ -277,7 +314,7 @@ public final class PartitionCounter {
     state.newestLowWatermarkEpochMillis =
         Math.max(state.newestLowWatermarkEpochMillis, lowWatermark);
     writeReplayed(replay);
-    rows.write();
+    rows.adjust();
     advance();
   }
 
@@ -316,7 +353,7 @@ public final class PartitionCounter {
     if (!counted.isEmpty()) {
       output.replayed(replay, counted);
     }
-    rows.write();
+    rows.adjust();
   }
 
   /**
@@ -394,13 +431,8 @@ public final class PartitionCounter {
     }
     state.pending.addLast(new PendingClose(boundary, state.appendEpochMillis, gap));
     if (state.pending.size() > MAX_PENDING_CLOSES) {
+      rows.save();
       ledger.close(() -> false);
     }
-  }
-
-  private void save() {
-    reconciler.save();
-    state.counters(); // throws before the state becomes durable if the equation does not hold
-    state.save(stores.progress(), settings, packer);
   }
 }

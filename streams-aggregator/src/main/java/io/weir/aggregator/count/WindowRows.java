@@ -128,9 +128,19 @@ final class WindowRows {
     }
   }
 
-  /** Stores the open rows that a record has changed, and writes the record's adjustments. */
-  void write() {
+  /** Stores the changed open rows. */
+  void save() {
     open.saveTouched();
+    endpoints.trim();
+  }
+
+  /** Returns the number of open rows whose changes are not stored yet. */
+  int unsaved() {
+    return open.touched();
+  }
+
+  /** Writes the adjustments of a record. */
+  void adjust() {
     if (!late.isEmpty()) {
       List<Interval> gaps = nodes.possibleGaps(state.newestLowWatermarkEpochMillis);
       late.forEach(
@@ -140,6 +150,5 @@ final class WindowRows {
           });
     }
     late.clear();
-    endpoints.trim();
   }
 }

@@ -117,13 +117,12 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     StreamsSeenIds seenIds = new StreamsSeenIds(idStore, settings);
     ToIntFunction<String> partitionOfClient =
         client -> ClientPartitioner.partition(client, partitions);
+    StreamsByteStore open = store(context, ResourceNames.OPEN_STORE);
+    StreamsByteStore progress = store(context, ResourceNames.PROGRESS_STORE);
+    StreamsByteStore buckets = store(context, ResourceNames.BUCKETS_STORE);
     PartitionCounter.Stores stores =
         new PartitionCounter.Stores(
-            store(context, ResourceNames.OPEN_STORE),
-            store(context, ResourceNames.CLOSED_STORE),
-            store(context, ResourceNames.PROGRESS_STORE),
-            store(context, ResourceNames.BUCKETS_STORE),
-            seenIds);
+            open, store(context, ResourceNames.CLOSED_STORE), progress, buckets, seenIds);
     PartitionCounter started =
         new PartitionCounter(
             context.taskId().partition(),
@@ -133,6 +132,15 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
             sinks,
             partitionOfClient,
             context::currentSystemTimeMs);
+    CommitHook hook = context.getStateStore(ResourceNames.COMMIT_HOOK);
+    hook.beforeCommit(
+        () -> {
+          started.flush();
+          // Kafka Streams flushes the caches in any order, so it may have flushed these before
+          open.flushCache();
+          progress.flushCache();
+          buckets.flushCache();
+        });
     this.output = sinks;
     this.counter = started;
     this.ids = seenIds;

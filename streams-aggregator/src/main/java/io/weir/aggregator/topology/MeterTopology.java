@@ -83,6 +83,7 @@ public final class MeterTopology implements Supplier<Topology> {
     topology.addStateStore(
         keyValues(ResourceNames.BUCKETS_STORE).withCachingEnabled(), ResourceNames.COUNT_PROCESSOR);
     topology.addStateStore(callerIds(), ResourceNames.COUNT_PROCESSOR);
+    topology.addStateStore(new CommitHook.Builder(), ResourceNames.COUNT_PROCESSOR);
     addSink(topology, ResourceNames.LEDGER_SINK, Topics.LEDGER.name());
     addSink(topology, ResourceNames.STATE_SINK, Topics.STATE.name());
     addSink(topology, ResourceNames.CORRECTIONS_SINK, Topics.CORRECTIONS.name());

@@ -39,5 +39,8 @@ final class ResourceNames {
    */
   static final String CALLER_IDS_STORE = "caller-ids";
 
+  /** A store without entries; see {@link CommitHook}. */
+  static final String COMMIT_HOOK = "commit-hook";
+
   private ResourceNames() {}
 }

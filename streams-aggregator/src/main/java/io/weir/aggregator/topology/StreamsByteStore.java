@@ -9,6 +9,7 @@ import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.internals.CachedStateStore;
 import org.jspecify.annotations.Nullable;
 
 /** A {@link ByteStore} that uses a key-value store of Kafka Streams. Not thread-safe. */
@@ -17,6 +18,13 @@ final class StreamsByteStore implements ByteStore {
 
   StreamsByteStore(KeyValueStore<Bytes, byte[]> store) {
     this.store = store;
+  }
+
+  /** Writes the entries in the cache to the store and to its changelog topic. */
+  void flushCache() {
+    if (store instanceof CachedStateStore<?, ?> cached) {
+      cached.flushCache();
+    }
   }
 
   @Override

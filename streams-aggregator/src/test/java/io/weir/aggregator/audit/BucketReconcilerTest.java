@@ -640,6 +640,7 @@ final class BucketReconcilerTest extends ReconcilerFixture {
       Stamp gap = new Stamp(EPOCH, 0, 97, (T + 97_000) * 1_000);
       takeCalls(T + 100, call(T + 100, 1, new Charge(bucket, 1, LIMIT, gap)));
     }
+    memory.counter.flush();
     assertEquals(200, memory.buckets.size(), "each bucket, and one timer of it");
 
     watermark(T + 60_000);

@@ -84,6 +84,7 @@ public final class Memory implements CountOutput {
 
   /** Starts again over the same stores. */
   public void restart() {
+    counter.flush();
     counter = start();
   }
 

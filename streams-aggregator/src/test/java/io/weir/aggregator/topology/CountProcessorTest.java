@@ -101,6 +101,7 @@ final class CountProcessorTest {
             ResourceNames.BUCKETS_STORE)
         .forEach(name -> addStore(context, name));
     context.addStateStore(idStore);
+    context.addStateStore(new CommitHook.Builder().build());
     return context;
   }
 

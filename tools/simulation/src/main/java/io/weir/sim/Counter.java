@@ -128,7 +128,7 @@ final class Counter {
         take(running);
         work(running);
         if (chance.percent(70)) {
-          commit();
+          commit(running);
         }
         mayCrash();
       } catch (Crash crash) {
@@ -195,7 +195,8 @@ final class Counter {
     }
   }
 
-  private void commit() {
+  private void commit(PartitionCounter running) {
+    running.flush();
     append(world.edges().committed(output.drain()));
     for (TransactionalStore store : stores()) {
       store.commit();
