@@ -137,23 +137,34 @@ final class CallsBenchmark {
       long millis = FIRST_MILLIS + n / 10;
       long fullAt = millis * 1_000 + random.nextInt(60_000_000);
       Stamp stamp = new Stamp(FIRST_MILLIS * 1_000 - number * 7_919L, 0, ++charged[number], fullAt);
-      calls.add(
-          new CallEvent(
-              idsOfCallers ? String.format("order-%016x", random.nextLong()) : uuid(millis, random),
-              idsOfCallers,
-              client,
-              "GET /v1/items/" + random.nextInt(5),
-              CallEvent.DEFAULT_METER,
-              1,
-              true,
-              DecidedBy.CACHE,
-              "burst",
-              1,
-              millis,
-              null,
-              List.of(new Charge(BucketKey.of("burst", client).text(), 1, LIMIT, stamp))));
+      int item = random.nextInt(5);
+      calls.add(call(random, idsOfCallers, client, item, millis, stamp));
     }
     return calls;
+  }
+
+  /** Returns an allowed call of an endpoint, with the charge of one token bucket. */
+  static CallEvent call(
+      SplittableRandom random,
+      boolean ofCaller,
+      String client,
+      int item,
+      long millis,
+      Stamp stamp) {
+    return new CallEvent(
+        ofCaller ? String.format("order-%016x", random.nextLong()) : uuid(millis, random),
+        ofCaller,
+        client,
+        "GET /v1/items/" + item,
+        CallEvent.DEFAULT_METER,
+        1,
+        true,
+        DecidedBy.CACHE,
+        "burst",
+        1,
+        millis,
+        null,
+        List.of(new Charge(BucketKey.of("burst", client).text(), 1, LIMIT, stamp)));
   }
 
   /** Returns a UUID of version 7, as a node generates it. */

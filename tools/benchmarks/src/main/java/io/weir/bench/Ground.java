@@ -91,12 +91,17 @@ final class Ground implements AutoCloseable {
   /** Starts an aggregator with its own stores. */
   Aggregator aggregator(Map<String, String> settings)
       throws IOException, InterruptedException, AggregatorStartException {
+    return Aggregator.start(AggregatorConfig.of(aggregatorVariables(settings)));
+  }
+
+  /** Returns the environment variables of an aggregator with its own stores. */
+  Map<String, String> aggregatorVariables(Map<String, String> settings) {
     Map<String, String> variables = variables("aggregator");
     variables.put("WEIR_REPORTS_HOST", "127.0.0.1");
     variables.put("WEIR_REPORTS_PORT", "0");
     variables.put("WEIR_INSTANCE", "bench");
     variables.putAll(settings);
-    return Aggregator.start(AggregatorConfig.of(variables));
+    return variables;
   }
 
   private Map<String, String> variables(String name) {

@@ -2,6 +2,9 @@
 package io.weir.bench;
 
 import io.javalin.Javalin;
+import io.weir.aggregator.Aggregator;
+import io.weir.aggregator.AggregatorConfig;
+import io.weir.aggregator.AggregatorStartException;
 import io.weir.ingest.Ingest;
 import io.weir.ingest.IngestConfig;
 import io.weir.servers.EmbeddedKafka;
@@ -22,8 +25,8 @@ import java.util.concurrent.TimeUnit;
  */
 final class MeasuredServer implements AutoCloseable {
   /**
-   * The environment variable with further options of a node's JVM, for example for a flight
-   * recording.
+   * The environment variable with further options of the JVM of a node or an aggregator, for
+   * example for a flight recording.
    */
   private static final String NODE_OPTIONS = "BENCH_NODE_JAVA_OPTS";
 
@@ -50,13 +53,24 @@ final class MeasuredServer implements AutoCloseable {
 
   /** Starts an ingest node with the given environment variables. */
   static MeasuredServer node(Map<String, String> variables) throws IOException {
-    List<String> arguments = new ArrayList<>(List.of("node"));
+    return start("node", variables);
+  }
+
+  /** Starts an aggregator with the given environment variables. */
+  static MeasuredServer aggregator(Map<String, String> variables) throws IOException {
+    return start("aggregator", variables);
+  }
+
+  private static MeasuredServer start(String kind, Map<String, String> variables)
+      throws IOException {
+    List<String> arguments = new ArrayList<>(List.of(kind));
     variables.forEach((name, value) -> arguments.add(name + "=" + value));
     return start(arguments.toArray(String[]::new));
   }
 
   private static MeasuredServer start(String... arguments) throws IOException {
-    String options = arguments[0].equals("node") ? System.getenv(NODE_OPTIONS) : null;
+    boolean isWeir = arguments[0].equals("node") || arguments[0].equals("aggregator");
+    String options = isWeir ? System.getenv(NODE_OPTIONS) : null;
     ProcessHandle here = ProcessHandle.current();
     List<String> command = new ArrayList<>();
     command.add(here.info().command().orElse("java"));
@@ -93,7 +107,7 @@ final class MeasuredServer implements AutoCloseable {
     return address;
   }
 
-  /** Returns the processor time of the process since its start. */
+  /** Returns the processor time of the process since its start; 0 if it has ended. */
   long cpuNanos() {
     return cpuNanos(process.toHandle());
   }
@@ -122,7 +136,8 @@ final class MeasuredServer implements AutoCloseable {
         switch (arguments[0]) {
           case "broker" -> startBroker(Path.of(arguments[1]));
           case "empty" -> startEmptyRoute();
-          case "node" -> startNode(List.of(arguments).subList(1, arguments.length));
+          case "node" -> startNode(environment(arguments));
+          case "aggregator" -> startAggregator(environment(arguments));
           default -> throw new IllegalArgumentException(arguments[0]);
         };
     while (System.in.read() >= 0) {
@@ -151,12 +166,23 @@ final class MeasuredServer implements AutoCloseable {
     return javalin::stop;
   }
 
-  private static AutoCloseable startNode(List<String> variables) {
+  private static Map<String, String> environment(String... arguments) {
     Map<String, String> environment = new HashMap<>();
-    for (String variable : variables) {
+    for (String variable : List.of(arguments).subList(1, arguments.length)) {
       String[] parts = variable.split("=", 2);
       environment.put(parts[0], parts[1]);
     }
+    return environment;
+  }
+
+  private static AutoCloseable startAggregator(Map<String, String> environment)
+      throws AggregatorStartException {
+    Aggregator aggregator = Aggregator.start(AggregatorConfig.of(environment));
+    System.out.println(READY + "127.0.0.1:" + aggregator.reportsPort());
+    return aggregator;
+  }
+
+  private static AutoCloseable startNode(Map<String, String> environment) {
     Ingest node = Ingest.start(IngestConfig.of(environment));
     System.out.println(READY + "127.0.0.1:" + node.httpPort());
     return node;

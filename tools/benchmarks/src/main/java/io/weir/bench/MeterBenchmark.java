@@ -18,6 +18,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class MeterBenchmark {
   private static final int WINDOWS = 5;
+  private static final Backlog.Shape SHAPE = Backlog.Shape.ofOneNode(0);
 
   /** Settings without grace, so that a window closes at its end. */
   static final Map<String, String> SETTINGS = Map.of("WEIR_WINDOW", "PT1M", "WEIR_GRACE", "PT0S");
@@ -32,45 +33,26 @@ final class MeterBenchmark {
 
   void run(Path folder)
       throws IOException, InterruptedException, TopicAdminException, AggregatorStartException {
-    try (Ground ground = Ground.start(folder, 1)) {
+    try (Ground ground = Ground.start(folder, 1);
+        Backlog backlog = new Backlog(ground.kafka(), SHAPE)) {
       // a small backlog warms the code up
       int warm = calls / 4;
-      Backlog backlog = new Backlog(ground.kafka(), WINDOWS, 0);
-      backlog.write(warm);
+      backlog.write(warm, WINDOWS);
       try (Aggregator aggregator = ground.aggregator(SETTINGS)) {
         awaitLedger(ground, warm);
         long begun = System.nanoTime();
-        backlog.write(calls);
+        backlog.write(calls, WINDOWS);
         long written = System.nanoTime();
         awaitLedger(ground, warm + calls);
         long done = System.nanoTime();
         out.printf(
             "meter-core, one thread, exactly once, ledger written, %,d calls, batches of %d%n",
-            calls, Backlog.LINES_A_BATCH);
+            calls, SHAPE.callsABatch());
         out.printf(
             "%,.0f calls/s while the backlog was being written and counted (%.1f s; writing"
                 + " alone took %.1f s)%n",
             calls * 1e9 / (done - begun), (done - begun) / 1e9, (written - begun) / 1e9);
         out.println("reports are served on " + aggregator.reportsPort() + " meanwhile");
-      }
-    }
-    restart(folder);
-  }
-
-  /** Counts the same backlog again with a new application, without a concurrent writer. */
-  private void restart(Path folder)
-      throws IOException, InterruptedException, AggregatorStartException, TopicAdminException {
-    Path second = folder.resolve("second");
-    try (Ground ground = Ground.start(second, 1)) {
-      new Backlog(ground.kafka(), WINDOWS, 0).write(calls);
-      long begun = System.nanoTime();
-      try (Aggregator aggregator = ground.aggregator(SETTINGS)) {
-        awaitLedger(ground, calls);
-        long done = System.nanoTime();
-        out.printf(
-            "%,.0f calls/s from a cold start of the aggregator on port %d to the last row"
-                + " (%.1f s, start and rebalance included)%n",
-            calls * 1e9 / (done - begun), aggregator.reportsPort(), (done - begun) / 1e9);
       }
     }
   }

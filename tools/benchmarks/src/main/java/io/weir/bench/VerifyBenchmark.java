@@ -22,6 +22,7 @@ final class VerifyBenchmark {
   private static final String HEAP = "512m";
   private static final int WINDOWS = 100;
   private static final int CALLERS_ID_EVERY = 4;
+  private static final Backlog.Shape SHAPE = Backlog.Shape.ofOneNode(CALLERS_ID_EVERY);
 
   private final int calls;
   private final PrintStream out;
@@ -32,10 +33,10 @@ final class VerifyBenchmark {
   }
 
   void run(Path folder) throws Exception {
-    try (Ground ground = Ground.start(folder, 1)) {
-      Backlog backlog = new Backlog(ground.kafka(), WINDOWS, CALLERS_ID_EVERY);
+    try (Ground ground = Ground.start(folder, 1);
+        Backlog backlog = new Backlog(ground.kafka(), SHAPE)) {
       long from = backlog.windowStartEpochMillis();
-      backlog.write(calls);
+      backlog.write(calls, WINDOWS);
       try (Aggregator aggregator = ground.aggregator(MeterBenchmark.SETTINGS)) {
         out.println("counting, reports are served on " + aggregator.reportsPort());
         while (LedgerListing.read(KafkaConnection.to(ground.kafka()), 0).allowed() < calls) {
@@ -80,7 +81,7 @@ final class VerifyBenchmark {
             + " exit %d, %.1f s, %,.0f calls/s, peak RSS %,d MB, on disk %,d MB%n",
         HEAP,
         calls,
-        Backlog.CLIENTS,
+        SHAPE.clients(),
         WINDOWS,
         CALLERS_ID_EVERY,
         process.exitValue(),
