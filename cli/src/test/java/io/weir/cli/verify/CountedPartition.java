@@ -88,7 +88,9 @@ final class CountedPartition implements CountOutput {
     return ledger;
   }
 
+  /** Starts again from the stored state, after a commit. */
   void restart() {
+    counter.flush();
     counter = start();
   }
 
