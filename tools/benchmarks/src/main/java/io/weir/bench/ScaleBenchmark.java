@@ -10,6 +10,7 @@ import io.weir.cli.run.LedgerListing;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.PrintStream;
 import java.net.URI;
 import java.nio.file.Path;
@@ -229,7 +230,9 @@ final class ScaleBenchmark {
 
     JsonNode completeness() throws IOException {
       URI report = URI.create("http://" + aggregator.address() + "/v1/completeness");
-      return new ObjectMapper().readTree(report.toURL());
+      try (InputStream body = report.toURL().openStream()) {
+        return new ObjectMapper().readTree(body);
+      }
     }
   }
 }
