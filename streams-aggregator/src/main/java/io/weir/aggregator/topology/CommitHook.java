@@ -7,6 +7,7 @@ import org.apache.kafka.streams.processor.StateStoreContext;
 import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.internals.CacheFlushListener;
 import org.apache.kafka.streams.state.internals.CachedStateStore;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A store without entries, which runs an action before each commit of its task. The action writes
@@ -19,9 +20,7 @@ import org.apache.kafka.streams.state.internals.CachedStateStore;
  * {@link SkippedOffsets} would stop the partition. Not thread-safe.
  */
 final class CommitHook implements StateStore, CachedStateStore<Object, Object> {
-  private static final Runnable NOTHING = () -> {};
-
-  private Runnable beforeCommit = NOTHING;
+  private @Nullable Runnable beforeCommit;
   private boolean isOpen;
 
   private CommitHook() {}
@@ -33,13 +32,16 @@ final class CommitHook implements StateStore, CachedStateStore<Object, Object> {
 
   @Override
   public void flushCache() {
-    beforeCommit.run();
+    Runnable action = beforeCommit;
+    if (action != null) {
+      action.run();
+    }
   }
 
   /** Forgets the action, because the task becomes a standby task. */
   @Override
   public void clearCache() {
-    beforeCommit = NOTHING;
+    beforeCommit = null;
   }
 
   @Override
@@ -65,7 +67,7 @@ final class CommitHook implements StateStore, CachedStateStore<Object, Object> {
 
   @Override
   public void close() {
-    beforeCommit = NOTHING;
+    beforeCommit = null;
     isOpen = false;
   }
 

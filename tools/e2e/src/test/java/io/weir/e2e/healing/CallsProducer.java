@@ -46,7 +46,8 @@ final class CallsProducer implements AutoCloseable {
           producer.send(
               batch(client, value, new BatchHeader("filler", now, i + 1, 1, now, i, false))));
     }
-    BatchHeader finalHeartbeat = new BatchHeader("filler", now, sent.size(), 0, now, sent.size(), true);
+    BatchHeader finalHeartbeat =
+        new BatchHeader("filler", now, sent.size(), 0, now, sent.size(), true);
     sent.add(producer.send(batch(client, new byte[0], finalHeartbeat)));
     for (Future<RecordMetadata> one : sent) {
       one.get();
