@@ -20,6 +20,7 @@ final class Append {
   private final int[] partitions;
   private List<CallEvent> calls;
   private final long[] lineNumbers;
+  private final int[] callBytesAtMost;
   private final int bytesAtMost;
   private final int longestLineBytesAtMost;
   private final AtomicInteger unackedLines = new AtomicInteger();
@@ -44,10 +45,10 @@ final class Append {
     this.partitions = partitions;
     this.calls = List.copyOf(calls);
     this.lineNumbers = new long[calls.size()];
+    this.callBytesAtMost = calls.stream().mapToInt(CallBatchWriter::bytesAtMost).toArray();
     int sum = 0;
     int longest = 0;
-    for (CallEvent call : calls) {
-      int bytes = CallBatchWriter.bytesAtMost(call);
+    for (int bytes : callBytesAtMost) {
       sum = Math.addExact(sum, bytes);
       longest = Math.max(longest, bytes);
     }
@@ -90,6 +91,11 @@ final class Append {
 
   int partition(int index) {
     return partitions[index];
+  }
+
+  /** Returns an upper bound for the size of one line, in bytes. */
+  int bytesAtMost(int index) {
+    return callBytesAtMost[index];
   }
 
   CallEvent call(int index) {

@@ -261,7 +261,7 @@ final class GroupCommit {
       if (partition.isEmpty()) {
         touched.add(partition);
       }
-      append.number(i, partition.add(append.call(i), append.begunAtEpochMillis()));
+      append.number(i, partition.add(append, i));
       if (awaitsAcks) {
         partition.addWaiter(append.lineNumber(i), append);
       }
@@ -365,15 +365,15 @@ final class GroupCommit {
     /**
      * Adds a call and returns the number of its line.
      *
-     * @param decidedSinceEpochMillis a time not later than the call's decision
+     * @param index index of the call in the append
      */
-    long add(CallEvent call, long decidedSinceEpochMillis) {
+    long add(Append append, int index) {
       if (isEmpty()) {
         lastLine = buffer.appendedLines();
       }
-      calls.add(call);
-      bytesAtMost += CallBatchWriter.bytesAtMost(call);
-      oldestEpochMillis = Math.min(oldestEpochMillis, decidedSinceEpochMillis);
+      calls.add(append.call(index));
+      bytesAtMost += append.bytesAtMost(index);
+      oldestEpochMillis = Math.min(oldestEpochMillis, append.begunAtEpochMillis());
       lastLine++;
       if (limits.isFull(calls.size(), bytesAtMost)) {
         endChunk();

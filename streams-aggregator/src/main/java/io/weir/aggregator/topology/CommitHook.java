@@ -105,7 +105,7 @@ final class CommitHook implements StateStore, CachedStateStore<Object, Object> {
 
     @Override
     public StoreBuilder<CommitHook> withLoggingEnabled(Map<String, String> config) {
-      throw new UnsupportedOperationException("a commit hook has no entries to log");
+      return this;
     }
 
     @Override
