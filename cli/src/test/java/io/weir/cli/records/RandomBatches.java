@@ -207,7 +207,7 @@ final class RandomBatches {
 
   /** Returns the number of a text that is a name. */
   private long goodText(int texts) {
-    return 1 + random.nextInt(Math.min(2, texts));
+    return 1L + random.nextInt(Math.min(2, texts));
   }
 
   private long usually(long number, long[] others) {

@@ -36,7 +36,7 @@ final class CallLineSelection {
   void take(CallsRecord record) {
     BatchHeader header = record.header();
     if (header != null && !header.isHeartbeat()) {
-      int count = read(header, record.value());
+      int count = read(record.value());
       for (int line = 1; line <= count; line++) {
         takeLine(header, line);
       }
@@ -49,19 +49,19 @@ final class CallLineSelection {
    * @param line the line's number in the batch, from 1
    */
   void take(BatchHeader header, byte[] value, long line) {
-    if (line <= read(header, value)) {
+    if (line <= read(value)) {
       takeLine(header, Math.toIntExact(line));
     }
   }
 
   /**
-   * Reads a batch and returns the number of its lines; 0 if the aggregator refuses the record as a
-   * whole.
+   * Reads a batch and returns the number of its lines; 0 if the value is not a batch. Also finds a
+   * call in a record that the aggregator refuses as a whole, because the aggregator then refuses
+   * the settlement with a reason.
    */
-  private int read(BatchHeader header, byte[] value) {
+  private int read(byte[] value) {
     try {
-      int count = batch.read(value);
-      return count == header.count() ? count : 0;
+      return batch.read(value);
     } catch (MalformedRecordException notABatch) {
       return 0;
     }

@@ -75,12 +75,12 @@ final class CallLineSelectionTest {
     assertNull(lines.found());
   }
 
-  /** The aggregator refuses such a record as a whole. */
+  /** The aggregator refuses the record, and gives the settlement this reason. */
   @Test
-  void batchWithAnotherNumberOfLines_isIgnored() {
+  void callInABatchWithAnotherNumberOfLines_isFound() {
     lines.take(batch(0, 2, value(call("wanted", true, 1))));
 
-    assertNull(lines.found());
+    assertEquals(1, found().call().cost());
   }
 
   @Test
