@@ -262,8 +262,8 @@ final class CallBatchTest {
 
   private static long fnv(String ascii) {
     long hash = 0xcbf29ce484222325L;
-    for (char c : ascii.toCharArray()) {
-      hash = (hash ^ c) * 0x100000001b3L;
+    for (int i = 0; i < ascii.length(); i++) {
+      hash = (hash ^ ascii.charAt(i)) * 0x100000001b3L;
     }
     return hash;
   }
