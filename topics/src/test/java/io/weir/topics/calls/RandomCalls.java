@@ -27,6 +27,8 @@ final class RandomCalls {
   private static final List<String> NAMES =
       List.of("acme", "b", "müller", "客户", "😀", "x".repeat(256), "GET /v1/items", "a b\"c\\d");
 
+  private static final List<DecidedBy> DECIDED_BY = List.of(DecidedBy.values());
+
   private final Random random;
 
   RandomCalls(Random random) {
@@ -53,7 +55,7 @@ final class RandomCalls {
             name(),
             number(1, CallEvent.MAX_QUANTITY),
             allowed,
-            DecidedBy.values()[random.nextInt(DecidedBy.values().length)],
+            DECIDED_BY.get(random.nextInt(DECIDED_BY.size())),
             random.nextBoolean() ? name() : null,
             number(0, Numbers.MAX),
             decidedAt,

@@ -27,8 +27,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Compares stored records of clients with their own billing calendars with the published schemas.
  */
 final class BillingPeriodsTest {
-  private static final BillingPeriod OCTOBER =
-      BillingPeriod.own("2025-10-21", "Asia/Kathmandu", 1_760_984_100_000L, 1_763_662_500_000L);
   private static final BillingPeriod NOVEMBER =
       BillingPeriod.own("2025-11-21", "Asia/Kathmandu", 1_763_662_500_000L, 1_766_254_500_000L);
   private static final UsageKey KEY = new UsageKey("acme/ü", "calls", "GET /v1/items");
